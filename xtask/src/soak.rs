@@ -1,0 +1,70 @@
+//! `cargo xtask soak`: the long versions of the simulator's tests, each within a limit of time.
+
+use crate::repo;
+use std::process::Command;
+use std::time::Instant;
+
+/// A soak: the name of its tests, what it tries, and how many minutes it may take.
+struct Soak {
+    name: &'static str,
+    tries: &'static str,
+    minutes_max: u64,
+}
+
+const SOAKS: &[Soak] = &[
+    Soak {
+        name: "crash",
+        tries: "a kill at every write and sync, hundreds of kills under load",
+        minutes_max: 60,
+    },
+    Soak {
+        name: "differential",
+        tries: "hundreds of seeds on every store, grouped, restarted, forgetting",
+        minutes_max: 60,
+    },
+    Soak {
+        name: "faults",
+        tries: "every failed sync and write, flipped bits, power cuts (as root)",
+        minutes_max: 60,
+    },
+    Soak {
+        name: "named",
+        tries: "a million tasks, 100,000 dependents, a batch of a million",
+        minutes_max: 60,
+    },
+];
+
+/// What there is to run.
+pub(crate) fn list() {
+    println!("cargo xtask soak NAME, or all:\n");
+    for Soak { name, tries, minutes_max } in SOAKS {
+        println!("  {name:<14} {tries} (at most {minutes_max} min)");
+    }
+}
+
+/// Runs one soak, or all.
+pub(crate) fn run(wanted: &str) -> anyhow::Result<()> {
+    let chosen: Vec<&Soak> =
+        SOAKS.iter().filter(|soak| wanted == "all" || wanted == soak.name).collect();
+    anyhow::ensure!(
+        !chosen.is_empty(),
+        "there is no soak `{wanted}`; `cargo xtask soak` lists them"
+    );
+    for soak in chosen {
+        println!("soak {}: {}", soak.name, soak.tries);
+        let began = Instant::now();
+        let test = ["test", "--package", "armarius-sim", "--test", "it", "--"];
+        // `timeout` ends the whole group of processes, the tests and what they started included.
+        let status = Command::new("timeout")
+            .args(["--kill-after=10", &format!("{}m", soak.minutes_max)])
+            .arg(repo::cargo().get_program())
+            .args(test)
+            .arg(format!("{}::", soak.name))
+            .env("ARMARIUS_SOAK", "1")
+            .current_dir(repo::root())
+            .status()?;
+        anyhow::ensure!(status.success(), "soak {} ended with {status}", soak.name);
+        println!("soak {}: ok in {} s", soak.name, began.elapsed().as_secs());
+    }
+    Ok(())
+}
