@@ -1,0 +1,48 @@
+//! Every limit of the rule-book, with its unit in its name.
+
+/// Longest name of a collection, kind, flow, step, event, worker or label.
+pub const NAME_BYTES_MAX: usize = 128;
+/// Longest key of an item or part.
+pub const KEY_BYTES_MAX: usize = 1_024;
+/// Largest payload (the parameters a task is given).
+pub const PAYLOAD_BYTES_MAX: usize = 65_536;
+/// Largest attributes text of an item.
+pub const ATTRIBUTES_BYTES_MAX: usize = 65_536;
+/// Largest detail, result or manifest carried by one event or report.
+pub const DETAIL_BYTES_MAX: usize = 262_144;
+/// Longest sentence given as a reason.
+pub const REASON_BYTES_MAX: usize = 2_000;
+/// Longest idempotency key.
+pub const IDEM_BYTES_MAX: usize = 256;
+/// Most tasks one claim may ask for.
+pub const CLAIM_TASKS_MAX: u32 = 1_000;
+/// Most labels a worker or step may have.
+pub const LABELS_MAX: usize = 64;
+/// Most steps of one flow.
+pub const STEPS_MAX: usize = 200;
+/// Most dependencies one submission may name.
+pub const DEPENDS_MAX: usize = 1_000;
+/// Most rows one decision may touch for its consequences before they become an errand.
+pub const FOLLOW_ROWS_MAX: usize = 400;
+/// Entries an errand takes from its list at a time.
+pub const ERRAND_CHUNK_MAX: usize = 200;
+/// Leases, timers, holds or errands one duty command looks at.
+pub const DUTY_ROWS_MAX: usize = 200;
+/// Entries of a line that a claim loads beyond what it was asked for.
+pub const FRONT_SLACK: usize = 64;
+/// Highest and lowest priority.
+pub const PRIORITY_MAX: i32 = 1_000_000;
+/// Shortest and longest lease, in seconds.
+pub const TTL_SECONDS_MIN: i64 = 1;
+/// Longest lease, in seconds: seven days.
+pub const TTL_SECONDS_MAX: i64 = 604_800;
+/// Most grants of one task that may lapse before it counts as poison.
+pub const LAPSES_MAX: u32 = 3;
+/// Holds a shard may have at once.
+pub const HOLDS_MAX: usize = 10_000;
+/// Rounds of causes a chain of triggered work may have.
+pub const CAUSAL_DEPTH_MAX: u32 = 8;
+/// Rounds one robot may open for one item within [`LOOP_WINDOW_SECONDS`].
+pub const LOOP_ROUNDS_MAX: u32 = 100;
+/// The window of [`LOOP_ROUNDS_MAX`].
+pub const LOOP_WINDOW_SECONDS: i64 = 3_600;

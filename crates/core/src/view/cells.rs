@@ -1,0 +1,80 @@
+//! What a table keeps its rows in.
+//!
+//! Tables that are always whole are small and are walked over in order; what is loaded on demand
+//! is only ever looked up, and there is much of it. No decision depends on the order of the
+//! latter: walking over it sorts first, and only checks and tests do that.
+
+use std::collections::{BTreeMap, HashMap};
+use std::hash::Hash;
+
+/// Rows by key, in order or scattered.
+#[derive(Debug)]
+pub(super) enum Cells<K, V> {
+    Ordered(BTreeMap<K, V>),
+    Scattered(HashMap<K, V>),
+}
+
+impl<K: Ord + Hash + Clone, V> Cells<K, V> {
+    pub(super) fn ordered() -> Self {
+        Self::Ordered(BTreeMap::new())
+    }
+
+    pub(super) fn scattered() -> Self {
+        Self::Scattered(HashMap::new())
+    }
+
+    pub(super) fn get(&self, key: &K) -> Option<&V> {
+        match self {
+            Self::Ordered(map) => map.get(key),
+            Self::Scattered(map) => map.get(key),
+        }
+    }
+
+    pub(super) fn insert(&mut self, key: K, value: V) -> Option<V> {
+        match self {
+            Self::Ordered(map) => map.insert(key, value),
+            Self::Scattered(map) => map.insert(key, value),
+        }
+    }
+
+    pub(super) fn remove(&mut self, key: &K) -> Option<V> {
+        match self {
+            Self::Ordered(map) => map.remove(key),
+            Self::Scattered(map) => map.remove(key),
+        }
+    }
+
+    pub(super) fn len(&self) -> usize {
+        match self {
+            Self::Ordered(map) => map.len(),
+            Self::Scattered(map) => map.len(),
+        }
+    }
+
+    /// Everything, in order of the keys.
+    pub(super) fn iter(&self) -> Box<dyn Iterator<Item = (&K, &V)> + '_> {
+        match self {
+            Self::Ordered(map) => Box::new(map.iter()),
+            Self::Scattered(map) => {
+                let mut all: Vec<(&K, &V)> = map.iter().collect();
+                all.sort_unstable_by_key(|(key, _)| *key);
+                Box::new(all.into_iter())
+            }
+        }
+    }
+
+    /// Puts everything in order, for a sheet that has become a whole world.
+    pub(super) fn put_in_order(&mut self) {
+        if let Self::Scattered(map) = self {
+            *self = Self::Ordered(std::mem::take(map).into_iter().collect());
+        }
+    }
+
+    pub(super) fn clear(&mut self) {
+        match self {
+            Self::Ordered(map) => map.clear(),
+            // A new map, because an emptied one would keep the room it had.
+            Self::Scattered(map) => *map = HashMap::new(),
+        }
+    }
+}
