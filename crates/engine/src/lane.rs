@@ -1,0 +1,135 @@
+//! The lane: one thread that owns a store and its view, and commits commands in groups.
+//!
+//! A turn takes what is waiting, decides it on the view, commits once, and then answers. While a
+//! commit is being made durable the next group forms by itself; nobody waits for company, so a
+//! single command on an idle lane is committed at once.
+//!
+//! **Who goes first.** A group serves its lines in the order of [`Urgency`]: reports and renewals,
+//! duties and errands, claims, actions, submissions. **Nobody starves**: a line may fill the group
+//! only up to its mark ([`group::mark`]), every line that waits gets at least one command into
+//! every group, and only what room is left then is given out again in the same order.
+//!
+//! **What can go wrong.** A refusal disturbs nobody: the rules take back what they wrote. When a
+//! store cannot load or commit, or the rules break, the view is thrown away and the group's
+//! commands are run one by one ([`alone`]), so that only the one that cannot be is told so. When
+//! the disk or the data cannot be trusted the lane stops for good.
+//!
+//! [`Urgency`]: crate::urgency::Urgency
+
+mod alone;
+mod group;
+mod settle;
+mod turn;
+mod verdict;
+
+use std::collections::VecDeque;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use armarius_core::ids::Time;
+use armarius_core::view::View;
+
+use crate::bell::Bell;
+use crate::chance::Chance;
+use crate::clock::Clock;
+use crate::duties::Duties;
+use crate::exit::Fatal;
+use crate::handle::Shared;
+use crate::options::{Decide, Options};
+use crate::order::Order;
+use crate::queue::{LINES, Load, Stage};
+use crate::seam::Store;
+use crate::stats::Tally;
+
+/// The lane's own things; nobody else touches them.
+struct Lane<'a> {
+    store: Box<dyn Store>,
+    view: View,
+    shard: u16,
+    decide: Decide,
+    chance: Box<dyn Chance>,
+    clock: Arc<dyn Clock>,
+    shared: &'a Shared,
+    /// What was taken out of the shared lines and is not yet decided.
+    lines: [VecDeque<Order>; LINES],
+    /// What was decided since the shared lines were last told.
+    decided: [Load; LINES],
+    bell: Bell,
+    /// `None` when somebody else does the duties.
+    duties: Option<Duties>,
+    group_rows_max: usize,
+    cache_rows_max: usize,
+    /// Rows loaded or written since the cache was last measured.
+    touched: usize,
+    /// Whether the store was short of space at the last turn.
+    short: bool,
+    /// The latest transaction's time, and the lane's clock then.
+    began: (Time, Duration),
+}
+
+/// Runs a lane until it is told to stop or cannot go on, and says how it ended.
+pub(crate) fn run(store: Box<dyn Store>, mut options: Options, shared: &Shared) {
+    let on_fatal = options.on_fatal.take();
+    let mut lane = Lane::new(store, options, shared);
+    let end = catch_unwind(AssertUnwindSafe(|| lane.go()))
+        .unwrap_or_else(|panic| Err(Fatal::software(verdict::panic_text(&*panic))));
+    let stage = match &end {
+        Ok(()) => Stage::Stopped,
+        Err(fatal) => Stage::Failed(fatal.clone()),
+    };
+    // First the word, then the answers: who is told `stopped` can ask why.
+    shared.queue.end(stage);
+    drop(lane);
+    if let (Err(fatal), Some(tell)) = (end, on_fatal) {
+        tell(&fatal);
+    }
+}
+
+impl<'a> Lane<'a> {
+    fn new(store: Box<dyn Store>, options: Options, shared: &'a Shared) -> Self {
+        Self {
+            store,
+            view: View::new(options.shard),
+            shard: options.shard,
+            decide: options.decide,
+            chance: options.chance,
+            clock: options.clock,
+            shared,
+            lines: Default::default(),
+            decided: Default::default(),
+            bell: Bell::default(),
+            duties: options.with_duties.then(Duties::new),
+            group_rows_max: options.group_rows_max.max(1),
+            cache_rows_max: options.cache_rows_max,
+            touched: 0,
+            short: false,
+            began: (Time::ZERO, Duration::ZERO),
+        }
+    }
+
+    fn go(&mut self) -> Result<(), Fatal> {
+        let mut wake = self.clock.now();
+        loop {
+            let decided = std::mem::take(&mut self.decided);
+            self.shared.queue.take(&mut self.lines, decided, wake, &*self.clock);
+            if self.bell.expire(self.clock.now()) {
+                self.tally().stats.parked = self.bell.len();
+            }
+            if self.lines.iter().all(VecDeque::is_empty) {
+                match self.shared.queue.stage() {
+                    Stage::Running => {}
+                    // Errands that are left go on after the next start.
+                    Stage::Stopping | Stage::Stopped | Stage::Failed(_) => break,
+                }
+            }
+            wake = self.turn()?;
+        }
+        self.bell.send_home();
+        Ok(())
+    }
+
+    fn tally(&self) -> MutexGuard<'a, Tally> {
+        self.shared.tally.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

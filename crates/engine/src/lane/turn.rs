@@ -1,0 +1,283 @@
+//! One turn of the lane: form a group, settle it, say when to wake.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use armarius_core::command::{Call, Command};
+use armarius_core::ids::{Span, Time};
+use armarius_core::reply::Reply;
+use armarius_core::rows::Counter;
+use armarius_core::text::Name;
+use armarius_core::view::{Stop, View};
+
+use super::Lane;
+use super::group::{Entry, FULL, Group, mark};
+use super::verdict::Trouble;
+use crate::duties::{Duty, Moment};
+use crate::error::{EngineError, no_room};
+use crate::exit::Fatal;
+use crate::options::TICK;
+use crate::order::Order;
+use crate::queue::Stage;
+use crate::urgency::{Urgency, needs_room};
+
+/// Who does the duties, in events.
+const DUTY_ACTOR: &str = "armarius";
+
+impl Lane<'_> {
+    /// Does what is waiting, and says when to wake even if nothing comes.
+    pub(super) fn turn(&mut self) -> Result<Duration, Fatal> {
+        let mut group = match self.begin() {
+            Ok(now) => Group::new(now, self.short, self.clock.now(), self.group_rows_max),
+            Err(trouble) => return self.turn_away(&trouble),
+        };
+        let went_well = match self.form(&mut group) {
+            Ok(()) => self.settle(group)?,
+            Err(trouble) => self.run_alone(group.entries, &trouble)?,
+        };
+        Ok(if went_well { self.next_wake() } else { self.rest() })
+    }
+
+    /// When to wake after a turn that went wrong: what failed by itself is not tried at once.
+    fn rest(&self) -> Duration {
+        let wait = if self.lines.iter().all(VecDeque::is_empty) { TICK } else { Duration::ZERO };
+        self.clock.now() + wait
+    }
+
+    /// Begins a transaction. Its time never lies behind the highest that was committed; and while
+    /// the store's clock stands behind it, because it was set back, time goes on as the lane's
+    /// clock does: otherwise leases would live until the store's clock has caught up.
+    pub(super) fn begin(&mut self) -> Result<Time, Trouble> {
+        let shown = self.store.begin(&mut self.view)?.max(Time(self.high_water()));
+        let clock = self.clock.now();
+        let (last, last_clock) = self.began;
+        let passed = clock.saturating_sub(last_clock).as_micros();
+        let reckoned = last.plus(Span(i64::try_from(passed).unwrap_or(i64::MAX)));
+        let now = if shown > last { shown } else { reckoned };
+        self.began = (now, clock);
+        let short = self.store.is_short_of_space();
+        if self.short && !short {
+            self.bell.ring_everyone();
+        }
+        self.short = short;
+        Ok(now)
+    }
+
+    pub(super) fn high_water(&self) -> i64 {
+        self.view.counters.get(&Counter::Clock).ok().flatten().copied().unwrap_or(0)
+    }
+
+    /// The store cannot begin: everyone in line is told so, and the lane rests for a tick.
+    fn turn_away(&mut self, trouble: &Trouble) -> Result<Duration, Fatal> {
+        self.give_up();
+        if let Some(fatal) = trouble.fatal() {
+            return Err(self.fail(fatal));
+        }
+        let error = trouble.for_caller();
+        let mut count = 0;
+        for urgency in Urgency::ALL {
+            while let Some(order) = self.pop(urgency) {
+                count += 1;
+                order.answer.give(Err(error.clone()));
+            }
+        }
+        self.tally().stats.failed += count;
+        Ok(self.rest())
+    }
+
+    /// Ends a transaction whose view is not to be trusted any more.
+    pub(super) fn give_up(&mut self) {
+        self.store.abandon();
+        self.view = View::new(self.shard);
+        self.touched = 0;
+        self.bell.ring_everyone();
+        if let Some(duties) = &mut self.duties {
+            duties.taken_back(self.clock.now());
+        }
+    }
+
+    /// Decides as much as the group may hold: each line up to its mark, then what room is left.
+    fn form(&mut self, group: &mut Group) -> Result<(), Trouble> {
+        let clock = self.clock.now();
+        if self.duties.as_ref().is_some_and(|d| d.refresh_is_due(clock)) {
+            self.do_duty(Duty::Refresh, Command::Refresh, group)?;
+        }
+        for with_marks in [true, false] {
+            for urgency in Urgency::ALL {
+                let mark = if with_marks { mark(urgency) } else { FULL };
+                match urgency {
+                    Urgency::Report | Urgency::Action | Urgency::Submission => {}
+                    Urgency::Errand if with_marks => {
+                        self.do_duties(group)?;
+                        self.run_errands(group, mark)?;
+                    }
+                    Urgency::Errand => self.run_errands(group, mark)?,
+                    Urgency::Claim => self.try_parked(group, mark)?,
+                }
+                while self.admits(group, urgency, mark) {
+                    let Some(order) = self.pop(urgency) else {
+                        break;
+                    };
+                    group.serve(urgency, order.bytes);
+                    self.serve(order, group)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn admits(&self, group: &Group, urgency: Urgency, mark: usize) -> bool {
+        group.admits(urgency, mark, self.view.dirty_len(), self.clock.now())
+    }
+
+    fn pop(&mut self, urgency: Urgency) -> Option<Order> {
+        let order = self.lines[urgency.place()].pop_front()?;
+        let decided = &mut self.decided[urgency.place()];
+        decided.commands += 1;
+        decided.bytes += order.bytes;
+        Some(order)
+    }
+
+    /// Decides one command. It stays in the group whatever happens.
+    fn serve(&mut self, order: Order, group: &mut Group) -> Result<(), Trouble> {
+        let Order { request, answer, park, bytes } = order;
+        let chance = self.chance.draw();
+        let call = Call {
+            now: group.now,
+            actor: request.actor,
+            chance: *chance.as_ref().unwrap_or(&0),
+            idem: request.idem,
+            command: request.command,
+        };
+        let outcome = Err(EngineError::Stopped);
+        group.entries.push(Entry { call, answer, park, bytes, outcome });
+        let Some(entry) = group.entries.last_mut() else {
+            return Ok(());
+        };
+        let before = self.written();
+        entry.outcome = match chance {
+            Err(dry) => Err(EngineError::Internal(dry.to_string())),
+            Ok(_) if group.short && needs_room(&entry.call.command) => Err(no_room()),
+            Ok(_) => self.rule(&entry.call)?.map_err(EngineError::from),
+        };
+        let nothing = matches!(entry.outcome, Ok(Reply::Claimed(None)));
+        if nothing && entry.park.is_some() && self.written() != before {
+            // It only cleared the way, for instance of tasks that met a hold.
+            self.bell.ring_everyone();
+        }
+        Ok(())
+    }
+
+    /// Tries waiting claims again, as far as something rang for them.
+    fn try_parked(&mut self, group: &mut Group, mark: usize) -> Result<(), Trouble> {
+        while !group.short && self.admits(group, Urgency::Claim, mark) {
+            let Some((ring, order)) = self.bell.next(&self.view) else {
+                break;
+            };
+            group.serve(Urgency::Claim, order.bytes);
+            self.serve(order, group)?;
+            let granted = group.entries.last().map(|e| &e.outcome);
+            if !matches!(granted, Some(Ok(Reply::Claimed(Some(_))))) {
+                self.bell.found_nothing(ring);
+            }
+        }
+        Ok(())
+    }
+
+    fn do_duties(&mut self, group: &mut Group) -> Result<(), Trouble> {
+        if self.duties.is_none() {
+            return Ok(());
+        }
+        let at = Moment { now: group.now, clock: self.clock.now(), short: group.short };
+        let due = self.look(|lane| match &mut lane.duties {
+            Some(duties) => duties.due(&lane.view, at),
+            None => Ok(Vec::new()),
+        })?;
+        for (duty, command) in due {
+            self.do_duty(duty, command, group)?;
+        }
+        Ok(())
+    }
+
+    fn do_duty(&mut self, duty: Duty, command: Command, group: &Group) -> Result<(), Trouble> {
+        let before = self.written();
+        let verdict = self.rule(&duty_call(command, group.now))?;
+        let changed = self.written() != before;
+        let clock = self.clock.now();
+        let Some(duties) = &mut self.duties else {
+            return Ok(());
+        };
+        let stalled = match verdict {
+            Ok(Reply::Duty { more, .. }) => {
+                duties.did(duty, changed, more, clock);
+                !changed && duty != Duty::Refresh
+            }
+            Ok(_) => {
+                duties.did(duty, changed, false, clock);
+                !changed && duty != Duty::Refresh
+            }
+            Err(_) => {
+                duties.failed(duty, clock);
+                true
+            }
+        };
+        let mut tally = self.tally();
+        tally.stats.duties += 1;
+        tally.stats.stalls += u64::from(stalled);
+        Ok(())
+    }
+
+    fn run_errands(&mut self, group: &mut Group, mark: usize) -> Result<(), Trouble> {
+        while self.duties.is_some() && self.admits(group, Urgency::Errand, mark) {
+            let clock = self.clock.now();
+            let next = self.look(|lane| match &mut lane.duties {
+                Some(duties) => duties.errand(&lane.view, clock),
+                None => Ok(None),
+            })?;
+            let Some(errand) = next else { break };
+            group.serve(Urgency::Errand, 0);
+            let before = (self.written(), self.view.errands.seen(&(), &errand).cloned());
+            let verdict = self.rule(&duty_call(Command::RunErrand { errand }, group.now))?;
+            let after = (self.written(), self.view.errands.seen(&(), &errand).cloned());
+            let stuck = verdict.is_err() || before == after;
+            if let (true, Some(duties)) = (stuck, &mut self.duties) {
+                duties.errand_stuck(errand, clock);
+            }
+            let mut tally = self.tally();
+            tally.stats.duties += 1;
+            tally.stats.stalls += u64::from(stuck);
+        }
+        Ok(())
+    }
+
+    /// A measure that moves when something is written.
+    fn written(&self) -> (usize, usize) {
+        (self.view.dirty_len(), self.view.events.len())
+    }
+
+    /// When to wake if nothing comes: at once if something is left to do.
+    fn next_wake(&mut self) -> Duration {
+        let clock = self.clock.now();
+        let stopping = self.shared.queue.stage() != Stage::Running;
+        let left = self.lines.iter().any(|l| !VecDeque::is_empty(l));
+        if stopping || left || (self.bell.is_rung() && !self.short) {
+            return clock;
+        }
+        // Spoken in terms of the latest transaction, whose time the duties are measured by.
+        let at = Moment { now: self.began.0, clock: self.began.1, short: self.short };
+        let duty = match &mut self.duties {
+            Some(duties) => match duties.next(&self.view, at) {
+                Ok(wake) => wake,
+                // The list's front was used up: look again, in a turn of its own.
+                Err(Stop::Need(_)) => clock,
+                Err(Stop::Refuse(_)) => clock + TICK,
+            },
+            None => clock + TICK,
+        };
+        self.bell.first_deadline().map_or(duty, |deadline| duty.min(deadline))
+    }
+}
+
+fn duty_call(command: Command, now: Time) -> Call {
+    Call { now, actor: Name::trusted(DUTY_ACTOR), chance: 0, idem: None, command }
+}

@@ -1,0 +1,40 @@
+//! Runs the rules of [`armarius_core`].
+//!
+//! An [`Engine`] is one thread – the lane – that owns a store. Everybody else holds a [`Handle`]
+//! and sends commands; replies leave after the change is durable.
+//!
+//! Reading order: [`seam`] (what a store must do) · [`Handle`] (the way in) · `order`,
+//! [`urgency`], `queue` (the lines commands wait in) · `lane` (group commit) · `bell` (claims that
+//! wait for work) · `duties` (what the lane does by itself) · [`calendar`] (when schedules fire) ·
+//! [`clock`], [`chance`] (where time and randomness enter) · [`options`], [`exit`] (bounds and exit
+//! codes).
+//!
+//! Private to this workspace; it may change any day.
+
+pub mod calendar;
+pub mod chance;
+pub mod clock;
+pub mod exit;
+pub mod options;
+pub mod seam;
+pub mod urgency;
+
+mod bell;
+mod duties;
+mod engine;
+mod error;
+mod handle;
+mod lane;
+mod order;
+mod queue;
+mod readers;
+mod stats;
+
+pub use engine::{Engine, StartError};
+pub use error::{EngineError, Outcome};
+pub use exit::Fatal;
+pub use handle::Handle;
+pub use options::Options;
+pub use order::{OnReplies, OnReply, Request, Seat};
+pub use queue::Stage;
+pub use stats::Stats;

@@ -1,0 +1,91 @@
+//! What can be chosen when an engine is started, and every bound of the engine by name.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use armarius_core::command::Call;
+use armarius_core::reply::Reply;
+use armarius_core::view::{Stop, View};
+
+use crate::chance::{Chance, OsChance};
+use crate::clock::{Clock, SystemClock};
+use crate::exit::Fatal;
+
+/// Rows one group may write.
+pub const GROUP_ROWS_MAX: usize = 20_000;
+/// Bytes of text the commands of one group may carry.
+pub const GROUP_BYTES_MAX: usize = 16 * 1024 * 1024;
+/// Time one group may spend deciding.
+pub const GROUP_DECIDE_MAX: Duration = Duration::from_millis(20);
+/// Commands that may wait in one line.
+pub const LINE_COMMANDS_MAX: usize = 20_000;
+/// Bytes of text that may wait in one line.
+pub const LINE_BYTES_MAX: usize = 64 * 1024 * 1024;
+/// Commands one bulk may bring into a line at once.
+pub const BULK_COMMANDS_MAX: usize = 10_000;
+/// Claims that may wait for work at once.
+pub const PARKED_CLAIMS_MAX: usize = 20_000;
+/// Rows the view may keep between groups.
+pub const CACHE_ROWS_MAX: usize = 200_000;
+/// How often one command may ask for more rows before it counts as broken.
+pub const LOAD_ROUNDS_MAX: usize = 1_000;
+/// How long [`Handle::call`](crate::Handle::call) waits for room in its line.
+pub const CALL_WAIT_MAX: Duration = Duration::from_secs(30);
+/// The longest the lane rests before it looks at the store's time again.
+pub const TICK: Duration = Duration::from_secs(1);
+/// Read-only sides of the store that are kept open for questions.
+pub const READERS: usize = 4;
+
+/// The rule-book.
+pub type Decide = fn(&mut View, &Call) -> Result<Reply, Stop>;
+
+/// Told why the lane stopped for good.
+pub type OnFatal = Box<dyn FnOnce(&Fatal) + Send>;
+
+/// What can be chosen.
+pub struct Options {
+    /// The shard whose lane this is.
+    pub shard: u16,
+    /// What waiting is measured by.
+    pub clock: Arc<dyn Clock>,
+    /// What lease names are made of.
+    pub chance: Box<dyn Chance>,
+    /// The rule-book; only tests choose another.
+    pub decide: Decide,
+    /// Whether the lane does duties and errands by itself.
+    pub with_duties: bool,
+    /// Rows one group may write.
+    pub group_rows_max: usize,
+    /// Commands that may wait in one line.
+    pub line_commands_max: usize,
+    /// Rows the view may keep between groups.
+    pub cache_rows_max: usize,
+    /// Read-only sides of the store that are kept open for questions.
+    pub readers: usize,
+    /// Told when the lane stops for good; the process should then exit with the code given.
+    pub on_fatal: Option<OnFatal>,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            shard: 0,
+            clock: Arc::new(SystemClock::default()),
+            chance: Box::new(OsChance::default()),
+            decide: armarius_core::decide,
+            with_duties: true,
+            group_rows_max: GROUP_ROWS_MAX,
+            line_commands_max: LINE_COMMANDS_MAX,
+            cache_rows_max: CACHE_ROWS_MAX,
+            readers: READERS,
+            on_fatal: None,
+        }
+    }
+}
+
+impl fmt::Debug for Options {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Options").field("shard", &self.shard).finish_non_exhaustive()
+    }
+}

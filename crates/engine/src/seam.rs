@@ -1,0 +1,120 @@
+//! The seam between the engine and what remembers.
+//!
+//! A store runs one transaction at a time for one lane: [`Store::begin`], any number of
+//! [`Store::load`], then [`Store::commit`] or [`Store::abandon`]. It keeps rows and history exactly
+//! as the view gives them and decides nothing. This trait is private to the workspace and may
+//! change any day; [`Reader`] is its read-only side, for questions that need no lane.
+
+use armarius_core::event::{Commit, Event};
+use armarius_core::ids::{BatchId, CollectionId, ItemId, QueueId, TaskId, Time};
+use armarius_core::rows::{Batch, Body, Item, Task};
+use armarius_core::task::State;
+use armarius_core::view::{Need, View};
+
+/// What remembers.
+pub trait Store: Send {
+    /// Begins a transaction and returns its time, never below the highest time ever committed.
+    ///
+    /// Whole tables and the commit head of the view are up to date afterwards. A store that shares
+    /// its data with other writers makes the view forget what they may have changed.
+    fn begin(&mut self, view: &mut View) -> Result<Time, StoreError>;
+
+    /// Loads what is needed into the view: every need is answered, if only by "absent".
+    fn load(&mut self, needs: &[Need], view: &mut View) -> Result<(), StoreError>;
+
+    /// Writes everything the view's tables, lists and events have changed, and the commit row, then
+    /// makes it durable. After an error nothing of it is there.
+    fn commit(&mut self, view: &View, commit: &Commit) -> Result<(), StoreError>;
+
+    /// Ends a transaction that is not wanted.
+    fn abandon(&mut self);
+
+    /// A read-only side of the same store, for another thread.
+    fn reader(&self) -> Result<Box<dyn Reader>, StoreError>;
+
+    /// What this store promises, for people.
+    fn describe(&self) -> Description;
+
+    /// Whether new work should be refused to keep room for reports of running work.
+    fn is_short_of_space(&mut self) -> bool {
+        false
+    }
+}
+
+/// The read-only side of a store: a consistent picture per call, never waiting for the lane.
+pub trait Reader: Send {
+    /// Loads needs into a view, as [`Store::load`] does, and the whole tables when `fresh`.
+    fn look(&mut self, needs: &[Need], view: &mut View, fresh: bool) -> Result<(), StoreError>;
+
+    /// Events of an item after a number, oldest first.
+    fn events(&mut self, item: ItemId, after: i64, max: usize) -> Result<Vec<Event>, StoreError>;
+
+    /// Commits after a number, oldest first.
+    fn commits(&mut self, after: i64, max: usize) -> Result<Vec<Commit>, StoreError>;
+
+    /// Tasks that match, newest first, below a task number.
+    fn tasks(&mut self, filter: &TaskFilter) -> Result<Vec<(Body, Task)>, StoreError>;
+
+    /// Items of a collection after a number.
+    fn items(
+        &mut self,
+        collection: CollectionId,
+        after: ItemId,
+        max: usize,
+    ) -> Result<Vec<Item>, StoreError>;
+
+    /// Batches, newest first, below a number.
+    fn batches(&mut self, below: Option<BatchId>, max: usize) -> Result<Vec<Batch>, StoreError>;
+}
+
+/// Which tasks are wanted.
+#[derive(Clone, Debug, Default)]
+pub struct TaskFilter {
+    /// Only these queues; all when empty.
+    pub queues: Vec<QueueId>,
+    /// Only these states; all when empty.
+    pub states: Vec<State>,
+    /// Only of this item.
+    pub item: Option<ItemId>,
+    /// Only of this batch.
+    pub batch: Option<BatchId>,
+    /// Only below this number.
+    pub below: Option<TaskId>,
+    /// At most so many.
+    pub max: usize,
+}
+
+/// What a store is and promises.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Description {
+    /// `memory`, `sqlite`, `postgres`.
+    pub kind: &'static str,
+    /// Where it is, without secrets.
+    pub place: String,
+    /// What an acknowledged change survives.
+    pub promise: String,
+    /// Page size in bytes, where there are pages.
+    pub page_bytes: u64,
+    /// Cache in bytes, where there is one.
+    pub cache_bytes: u64,
+}
+
+/// Why a store could not do it, by what is to be done next.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// Nothing was changed; trying again may work.
+    #[error("store is unavailable: {0}")]
+    Unavailable(String),
+    /// There is no room; nothing was changed.
+    #[error("store is full: {0}")]
+    Full(String),
+    /// The store cannot be used by this process: held by another one, newer schema, wrong file.
+    #[error("store cannot be used: {0}")]
+    Unusable(String),
+    /// What is stored contradicts itself. The process must stop.
+    #[error("store is corrupt: {0}")]
+    Corrupt(String),
+    /// The disk did not keep what it was given. The process must stop and never try again.
+    #[error("store lost its disk: {0}")]
+    Disk(String),
+}

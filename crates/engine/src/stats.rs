@@ -1,0 +1,92 @@
+//! What the lane has done, for people and metrics.
+
+use std::time::Duration;
+
+use crate::urgency::Urgency;
+
+/// How many commit times are kept for the percentiles.
+const TIMES_KEPT: usize = 1_024;
+
+/// A snapshot.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Stats {
+    /// Turns of the lane that decided something.
+    pub groups: u64,
+    /// Commits made durable.
+    pub commits: u64,
+    /// Commands answered.
+    pub commands: u64,
+    /// Commands refused.
+    pub refused: u64,
+    /// Commands that failed for another reason.
+    pub failed: u64,
+    /// Duties and pieces of errands done.
+    pub duties: u64,
+    /// Duties and errands that changed nothing although they were due.
+    pub stalls: u64,
+    /// Groups that had to be run one by one.
+    pub fallbacks: u64,
+    /// Rows written in all commits.
+    pub rows: u64,
+    /// Rows of the largest commit.
+    pub rows_max: usize,
+    /// Commands waiting in each line.
+    pub waiting: Vec<(Urgency, usize)>,
+    /// Claims that wait for work.
+    pub parked: usize,
+    /// Half of the latest commits took no longer than this.
+    pub commit_p50: Duration,
+    /// All but one in a hundred of the latest commits took no longer than this.
+    pub commit_p99: Duration,
+}
+
+/// What the lane keeps while it runs.
+#[derive(Debug, Default)]
+pub(crate) struct Tally {
+    pub(crate) stats: Stats,
+    times: Vec<Duration>,
+    next: usize,
+}
+
+impl Tally {
+    /// Notes a commit.
+    pub(crate) fn committed(&mut self, rows: usize, took: Duration) {
+        self.stats.commits += 1;
+        self.stats.rows += rows as u64;
+        self.stats.rows_max = self.stats.rows_max.max(rows);
+        if self.times.len() < TIMES_KEPT {
+            self.times.push(took);
+        } else {
+            self.times[self.next] = took;
+            self.next = (self.next + 1) % TIMES_KEPT;
+        }
+    }
+
+    /// The snapshot, percentiles included.
+    pub(crate) fn snapshot(&self) -> Stats {
+        let mut times = self.times.clone();
+        times.sort_unstable();
+        let at = |percent: usize| {
+            let last = times.len().saturating_sub(1);
+            times.get(last * percent / 100).copied().unwrap_or_default()
+        };
+        Stats { commit_p50: at(50), commit_p99: at(99), ..self.stats.clone() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn percentiles_are_of_the_latest_commits() {
+        let mut tally = Tally::default();
+        for ms in 0..3_000 {
+            tally.committed(1, Duration::from_millis(ms));
+        }
+        let stats = tally.snapshot();
+        assert_eq!((stats.commits, stats.rows, stats.rows_max), (3_000, 3_000, 1));
+        assert_eq!(stats.commit_p50, Duration::from_millis(2_487));
+        assert_eq!(stats.commit_p99, Duration::from_millis(2_988));
+    }
+}
