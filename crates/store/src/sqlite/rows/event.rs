@@ -1,0 +1,177 @@
+//! History: events and the commits that brought them.
+
+use armarius_core::event::{Commit, Event, Head};
+use armarius_core::ids::{ItemId, TaskId, Token};
+use armarius_core::task::State;
+use armarius_core::view::{CommitHead, View};
+
+use super::item::outcome_code;
+use crate::sqlite::cells::Cells;
+use crate::sqlite::desk::Desk;
+use crate::sqlite::fault::{Answer, OrFault as _};
+
+macro_rules! event_columns {
+    () => {
+        "select item, n, name, at, actor, task, \"to\", token, outcome, detail, detail_digest, hash
+         from event"
+    };
+}
+
+macro_rules! commit_columns {
+    () => {
+        "select n, at, prev, seal, refs from \"commit\""
+    };
+}
+
+pub(in crate::sqlite) const EVENTS: &str = event_columns!();
+pub(in crate::sqlite) const EVENTS_IN_ORDER: &str = concat!(event_columns!(), " order by item, n");
+pub(in crate::sqlite) const EVENTS_AFTER: &str =
+    concat!(event_columns!(), " where item = ?1 and n > ?2 order by n limit ?3");
+pub(in crate::sqlite) const EVENT: &str = concat!(event_columns!(), " where item = ?1 and n = ?2");
+pub(in crate::sqlite) const COMMITS_AFTER: &str =
+    concat!(commit_columns!(), " where n > ?1 order by n limit ?2");
+pub(in crate::sqlite) const COMMITS_BACKWARDS: &str =
+    concat!(commit_columns!(), " order by n desc");
+const HEAD: &str = "select n, hash from event where item = ?1 order by n desc limit 1";
+const COMMIT_HEAD: &str = "select n, seal from \"commit\" order by n desc limit 1";
+const PUT_COMMIT: &str =
+    "insert into \"commit\" (n, at, prev, seal, refs) values (?1, ?2, ?3, ?4, ?5)";
+// Never `or replace`: a number that is taken means that history would be changed.
+const PUT_EVENT: &str = "insert into event (item, n, name, at, actor, task, \"to\", token, outcome,
+                                            detail, detail_digest, hash)
+                         values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)";
+
+pub(in crate::sqlite) fn write(desk: &Desk, view: &View, commit: &Commit) -> Answer<()> {
+    let mut events: Vec<&Event> = view.events.iter().collect();
+    events.sort_unstable_by_key(|e| (e.item, e.n));
+    let mut put = desk.prepare(PUT_EVENT)?;
+    for e in events {
+        let (name, actor) = (desk.word(&e.name)?, desk.word(&e.actor)?);
+        let (task, to) = (e.task.map(|t| t.0), e.to.map(state_code));
+        let (token, outcome) = (e.token.map(|t| t.0), e.outcome.map(outcome_code));
+        let (detail, digest) = (e.detail.as_deref(), e.detail_digest);
+        let about = (e.item.0, e.n, name, e.at.0, actor, task, to, token, outcome);
+        let (item, n, name, at, actor, task, to, token, outcome) = about;
+        put.execute((item, n, name, at, actor, task, to, token, outcome, detail, digest, e.hash))
+            .or_fault()?;
+    }
+    let refs = refs::to_bytes(&commit.events);
+    desk.run(PUT_COMMIT, (commit.n, commit.at.0, commit.prev, commit.seal, refs))?;
+    Ok(())
+}
+
+pub(in crate::sqlite) fn load_heads(desk: &Desk, keys: &[ItemId], view: &mut View) -> Answer<()> {
+    desk.find(
+        ("event", HEAD),
+        keys,
+        &mut view.heads,
+        |k| Ok(Some((k.0,))),
+        |cells| Ok(Head { n: cells.int(0)?, hash: cells.hash(1)? }),
+    )
+}
+
+/// Number and seal of the newest commit.
+pub(in crate::sqlite) fn commit_head(desk: &Desk) -> Answer<CommitHead> {
+    let head = desk.first("commit", COMMIT_HEAD, (), |cells| {
+        Ok(CommitHead { n: cells.int(0)?, seal: cells.hash(1)? })
+    })?;
+    Ok(head.unwrap_or_default())
+}
+
+pub(in crate::sqlite) fn event_of(cells: &Cells<'_>) -> Answer<Event> {
+    Ok(Event {
+        item: ItemId(cells.int(0)?),
+        n: cells.int(1)?,
+        name: cells.word(2)?,
+        at: cells.time(3)?,
+        actor: cells.word(4)?,
+        task: cells.maybe_int(5)?.map(TaskId),
+        to: cells.maybe_int(6)?.map(|_| cells.state(6)).transpose()?,
+        token: cells.maybe_int(7)?.map(Token),
+        outcome: cells.maybe_outcome(8)?,
+        detail: cells.maybe_text(9)?,
+        detail_digest: cells.maybe_hash(10)?,
+        hash: cells.hash(11)?,
+    })
+}
+
+pub(in crate::sqlite) fn commit_of(cells: &Cells<'_>) -> Answer<Commit> {
+    let events = refs::from_bytes(cells.bytes(4)?);
+    Ok(Commit {
+        n: cells.int(0)?,
+        at: cells.time(1)?,
+        prev: cells.hash(2)?,
+        seal: cells.hash(3)?,
+        events: events.ok_or_else(|| cells.wrong(4, "is no list of events"))?,
+    })
+}
+
+/// A state as it is stored.
+pub(in crate::sqlite) fn state_code(state: State) -> i64 {
+    i64::try_from(state.index()).unwrap_or(-1)
+}
+
+/// The events of a commit, packed: see the comment on the table.
+mod refs {
+    use armarius_core::ids::ItemId;
+
+    pub(super) fn to_bytes(refs: &[(ItemId, i64)]) -> Vec<u8> {
+        let mut bytes = Vec::with_capacity(refs.len() * 4);
+        let mut before = 0_i64;
+        for (item, n) in refs {
+            let step = item.0.wrapping_sub(before);
+            push(&mut bytes, (step << 1 ^ step >> 63).cast_unsigned());
+            push(&mut bytes, n.cast_unsigned());
+            before = item.0;
+        }
+        bytes
+    }
+
+    pub(super) fn from_bytes(bytes: &[u8]) -> Option<Vec<(ItemId, i64)>> {
+        let mut refs = Vec::with_capacity(bytes.len() / 2);
+        let mut rest = bytes.iter();
+        let mut before = 0_i64;
+        while !rest.as_slice().is_empty() {
+            let step = pull(&mut rest)?;
+            let step = (step >> 1).cast_signed() ^ -(step & 1).cast_signed();
+            before = before.wrapping_add(step);
+            refs.push((ItemId(before), pull(&mut rest)?.cast_signed()));
+        }
+        Some(refs)
+    }
+
+    fn push(bytes: &mut Vec<u8>, mut value: u64) {
+        while value >= 0x80 {
+            bytes.push(u8::try_from(value & 0x7f).unwrap_or_default() | 0x80);
+            value >>= 7;
+        }
+        bytes.push(u8::try_from(value).unwrap_or_default());
+    }
+
+    fn pull(rest: &mut std::slice::Iter<'_, u8>) -> Option<u64> {
+        let mut value = 0;
+        for shift in (0..64).step_by(7) {
+            let byte = rest.next()?;
+            value |= u64::from(byte & 0x7f) << shift;
+            if byte & 0x80 == 0 {
+                return Some(value);
+            }
+        }
+        None
+    }
+
+    #[cfg(test)]
+    mod tests {
+        use super::*;
+
+        #[test]
+        fn refs_read_back() {
+            let refs = [(5, 1), (5, 2), (1 << 48, 9), (3, i64::MAX), (i64::MIN, 0), (i64::MAX, 7)];
+            let refs = refs.map(|(item, n)| (ItemId(item), n));
+            assert_eq!(from_bytes(&to_bytes(&refs)), Some(refs.to_vec()));
+            assert_eq!(from_bytes(&[]), Some(Vec::new()));
+            assert_eq!(from_bytes(&[0x80]), None);
+            assert_eq!(from_bytes(&[2]), None);
+        }
+    }
+}

@@ -1,0 +1,152 @@
+//! Items and their marks.
+
+use armarius_core::event::Outcome;
+use armarius_core::ids::{CollectionId, ItemId};
+use armarius_core::rows::{Item, ItemKey, Mark};
+use armarius_core::text::Name;
+use armarius_core::view::View;
+
+use crate::sqlite::cells::{Cells, list_text};
+use crate::sqlite::desk::{Desk, Sql};
+use crate::sqlite::fault::Answer;
+
+macro_rules! item_columns {
+    () => {
+        "select id, collection, kind, key, priority, first_seen_at, ordinal, types, attributes,
+         changed_seq, deleted from item"
+    };
+}
+
+macro_rules! mark_columns {
+    () => {
+        "select item, name, n, outcome, based_on, at, hidden from mark"
+    };
+}
+
+pub(in crate::sqlite) const ITEMS: &str = item_columns!();
+pub(in crate::sqlite) const MARKS: &str = mark_columns!();
+pub(in crate::sqlite) const ITEMS_AFTER: &str =
+    concat!(item_columns!(), " where collection = ?1 and id > ?2 order by id limit ?3");
+const ITEM: &str = concat!(item_columns!(), " where id = ?1");
+const ITEM_BY_KEY: &str = "select id from item where collection = ?1 and kind = ?2 and key = ?3";
+const IDS_AFTER: &str =
+    "select id from item where collection = ?1 and id > ?2 order by id limit ?3";
+const MARK: &str = concat!(mark_columns!(), " where item = ?1 and name = ?2");
+
+// An item's natural key and first sight never change, so the index over them is not touched.
+const ITEM_SQL: Sql = Sql {
+    table: "item",
+    put: "insert into item (id, collection, kind, key, priority, first_seen_at, ordinal, types,
+                            attributes, changed_seq, deleted)
+          values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)
+          on conflict (id) do update set
+          priority = ?5, ordinal = ?7, types = ?8, attributes = ?9, changed_seq = ?10, deleted = ?11
+          where collection = ?2 and kind = ?3 and key = ?4 and first_seen_at = ?6",
+    delete: "delete from item where id = ?1",
+};
+
+const MARK_SQL: Sql = Sql {
+    table: "mark",
+    put: "insert or replace into mark (item, name, n, outcome, based_on, at, hidden)
+          values (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+    delete: "delete from mark where item = ?1 and name = ?2",
+};
+
+pub(in crate::sqlite) fn write(desk: &Desk, view: &View) -> Answer<()> {
+    desk.keep(
+        &ITEM_SQL,
+        &view.items,
+        |k| Ok((k.0,)),
+        |_, i| {
+            let (collection, kind, key) = (i.collection.0, desk.word(&i.kind)?, &*i.key);
+            let (types, attributes) = (list_text(&i.types)?, &*i.attributes);
+            let (priority, seen, ordinal) = (i.priority, i.first_seen_at.0, i.ordinal);
+            let (changed, deleted) = (i.changed_seq, i.deleted);
+            Ok((
+                i.id.0, collection, kind, key, priority, seen, ordinal, types, attributes, changed,
+                deleted,
+            ))
+        },
+    )?;
+    let key = |(item, name): &(ItemId, Name)| Ok((item.0, desk.word(name)?));
+    desk.keep(&MARK_SQL, &view.marks, key, |(item, name), m| {
+        let outcome = outcome_code(m.outcome);
+        Ok((item.0, desk.word(name)?, m.n, outcome, m.based_on, m.at.0, m.hidden))
+    })
+}
+
+pub(in crate::sqlite) fn load(desk: &Desk, keys: &[ItemId], view: &mut View) -> Answer<()> {
+    desk.find(("item", ITEM), keys, &mut view.items, |k| Ok(Some((k.0,))), item_of)
+}
+
+pub(in crate::sqlite) fn load_keys(desk: &Desk, keys: &[ItemKey], view: &mut View) -> Answer<()> {
+    // A kind that no row ever had has no items.
+    desk.find(
+        ("item", ITEM_BY_KEY),
+        keys,
+        &mut view.item_keys,
+        |k| Ok(desk.known_word(&k.kind)?.map(|kind| (k.collection.0, kind, &*k.key))),
+        |cells| cells.int(0).map(ItemId),
+    )
+}
+
+pub(in crate::sqlite) fn load_marks(
+    desk: &Desk,
+    keys: &[(ItemId, Name)],
+    view: &mut View,
+) -> Answer<()> {
+    let bind =
+        |(item, name): &(ItemId, Name)| Ok(desk.known_word(name)?.map(|name| (item.0, name)));
+    desk.find(("mark", MARK), keys, &mut view.marks, bind, |cells| Ok(mark_of(cells)?.1))
+}
+
+pub(in crate::sqlite) fn load_of_collection(
+    desk: &Desk,
+    (collection, after, n): (CollectionId, Option<ItemId>, usize),
+    view: &mut View,
+) -> Answer<()> {
+    let from = after.map_or(i64::MIN, |i| i.0);
+    let (rows, all) = desk.stretch(
+        ("item", IDS_AFTER),
+        n,
+        |limit| (collection.0, from, limit),
+        |cells| Ok((ItemId(cells.int(0)?), ())),
+    )?;
+    view.collection_items.load(collection, after, rows, all);
+    Ok(())
+}
+
+pub(in crate::sqlite) fn item_of(cells: &Cells<'_>) -> Answer<Item> {
+    Ok(Item {
+        id: ItemId(cells.int(0)?),
+        collection: CollectionId(cells.int(1)?),
+        kind: cells.word(2)?,
+        key: cells.text(3)?,
+        priority: cells.small(4)?,
+        first_seen_at: cells.time(5)?,
+        ordinal: cells.maybe_int(6)?,
+        types: cells.names(7)?,
+        attributes: cells.text(8)?,
+        changed_seq: cells.int(9)?,
+        deleted: cells.flag(10)?,
+    })
+}
+
+pub(in crate::sqlite) fn mark_of(cells: &Cells<'_>) -> Answer<((ItemId, Name), Mark)> {
+    let mark = Mark {
+        n: cells.int(2)?,
+        outcome: cells.outcome(3)?,
+        based_on: cells.int(4)?,
+        at: cells.time(5)?,
+        hidden: cells.flag(6)?,
+    };
+    Ok(((ItemId(cells.int(0)?), cells.word(1)?), mark))
+}
+
+/// An outcome as it is stored.
+pub(in crate::sqlite) fn outcome_code(outcome: Outcome) -> i64 {
+    match outcome {
+        Outcome::Success => 0,
+        Outcome::Failure => 1,
+    }
+}

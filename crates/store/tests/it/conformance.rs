@@ -1,0 +1,21 @@
+//! Every store does what the seam says.
+
+use armarius_engine::seam::Store;
+use armarius_store::conformance::exercise;
+use armarius_store::{Memory, Options, Sqlite};
+
+#[test]
+fn memory_conforms() {
+    exercise(&mut || Box::new(Memory::new()));
+}
+
+#[test]
+fn sqlite_conforms() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut made = 0;
+    exercise(&mut || -> Box<dyn Store> {
+        made += 1;
+        let path = folder.path().join(format!("{made}.db"));
+        Box::new(Sqlite::open(&path, Options::small()).unwrap())
+    });
+}
