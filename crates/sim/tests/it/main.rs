@@ -1,0 +1,13 @@
+//! What is promised, held against crashes, faults and another way to do the same.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+mod room;
+mod soak;
+mod tracer;
+mod watched;
+
+mod crash;
+mod differential;
+mod faults;
+mod named;
