@@ -1,0 +1,152 @@
+//! Which route is for whom: one table.
+//!
+//! Every request is checked against it before anything of its body is read; a route that does not
+//! stand here is refused. The tests make their matrix of routes and roles from it.
+
+use armarius_wire::v1::key::Role;
+
+/// One route.
+#[derive(Clone, Copy, Debug)]
+pub struct Rule {
+    /// The method.
+    pub method: &'static str,
+    /// The path, as the router writes it.
+    pub path: &'static str,
+    /// Who may use it.
+    pub who: Who,
+    /// How large its body may be.
+    pub body: Body,
+}
+
+/// Who may use a route.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Who {
+    /// Anyone, without a key: says nothing about any data.
+    Anyone,
+    /// Holders of a key with one of these roles.
+    Roles(&'static [Role]),
+    /// Holders of an admin key that is not limited to collections.
+    WholeAdmin,
+}
+
+/// How large a body may be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Body {
+    /// There is none.
+    Nothing,
+    /// One thing.
+    Small,
+    /// Many things.
+    Bulk,
+}
+
+impl Body {
+    /// The limit in bytes.
+    #[must_use]
+    pub fn bytes_max(self) -> usize {
+        match self {
+            Self::Nothing => 0,
+            Self::Small => 1024 * 1024,
+            Self::Bulk => 16 * 1024 * 1024,
+        }
+    }
+}
+
+use Body::{Bulk, Nothing, Small};
+use Role::{Admin, Auditor, Operator, Submitter, Worker};
+
+const READS: Who = Who::Roles(&[Submitter, Operator, Admin, Auditor]);
+const SUBMITS: Who = Who::Roles(&[Submitter, Operator, Admin]);
+const WORKS: Who = Who::Roles(&[Worker, Admin]);
+const STEERS: Who = Who::Roles(&[Operator, Admin]);
+const RULES_ALL: Who = Who::Roles(&[Admin]);
+
+/// The table.
+#[rustfmt::skip]
+pub const RULES: &[Rule] = &[
+    rule("GET",    "/healthz",                               Who::Anyone,     Nothing),
+    rule("GET",    "/readyz",                                Who::Anyone,     Nothing),
+
+    rule("GET",    "/api/v1/leases",                         READS,           Nothing),
+    rule("POST",   "/api/v1/claims",                         WORKS,           Small),
+    rule("POST",   "/api/v1/leases/{lease}/heartbeat",       WORKS,           Small),
+    rule("POST",   "/api/v1/leases/{lease}/give-back",       WORKS,           Small),
+    rule("POST",   "/api/v1/reports",                        WORKS,           Bulk),
+
+    rule("GET",    "/api/v1/collections",                    READS,           Nothing),
+    rule("GET",    "/api/v1/collections/{collection}",       READS,           Nothing),
+    rule("PUT",    "/api/v1/collections/{collection}",       RULES_ALL,       Small),
+
+    rule("GET",    "/api/v1/flows",                          READS,           Nothing),
+    rule("GET",    "/api/v1/flows/{collection}/{flow}",      READS,           Nothing),
+    rule("PUT",    "/api/v1/flows/{collection}/{flow}",      RULES_ALL,       Small),
+    rule("DELETE", "/api/v1/flows/{collection}/{flow}",      RULES_ALL,       Nothing),
+
+    rule("GET",    "/api/v1/items",                          READS,           Nothing),
+    rule("GET",    "/api/v1/items/{*item}",                  READS,           Nothing),
+    rule("PUT",    "/api/v1/items/{*item}",                  SUBMITS,         Small),
+    rule("DELETE", "/api/v1/items/{*item}",                  STEERS,          Nothing),
+    rule("POST",   "/api/v1/items/touch",                    SUBMITS,         Small),
+    rule("POST",   "/api/v1/items/priority",                 STEERS,          Small),
+
+    rule("GET",    "/api/v1/events",                         READS,           Nothing),
+    rule("POST",   "/api/v1/events",                         SUBMITS,         Bulk),
+    rule("POST",   "/api/v1/rounds",                         SUBMITS,         Bulk),
+
+    rule("GET",    "/api/v1/tasks",                          READS,           Nothing),
+    rule("GET",    "/api/v1/tasks/{task}",                   READS,           Nothing),
+    rule("POST",   "/api/v1/tasks/{task}/retry",             STEERS,          Small),
+    rule("POST",   "/api/v1/tasks/{task}/skip",              STEERS,          Small),
+    rule("POST",   "/api/v1/tasks/{task}/cancel",            STEERS,          Small),
+    rule("POST",   "/api/v1/tasks/{task}/priority",          STEERS,          Small),
+
+    rule("GET",    "/api/v1/batches",                        READS,           Nothing),
+    rule("POST",   "/api/v1/batches",                        SUBMITS,         Small),
+    rule("GET",    "/api/v1/batches/{batch}",                READS,           Nothing),
+    rule("DELETE", "/api/v1/batches/{batch}",                STEERS,          Nothing),
+    rule("POST",   "/api/v1/batches/{batch}/seal",           SUBMITS,         Small),
+    rule("POST",   "/api/v1/batches/{batch}/cancel",         STEERS,          Small),
+    rule("POST",   "/api/v1/batches/{batch}/retry",          STEERS,          Small),
+    rule("POST",   "/api/v1/batches/{batch}/report",         STEERS,          Small),
+
+    rule("GET",    "/api/v1/holds",                          READS,           Nothing),
+    rule("POST",   "/api/v1/holds",                          STEERS,          Small),
+    rule("DELETE", "/api/v1/holds/{hold}",                   STEERS,          Nothing),
+
+    rule("GET",    "/api/v1/why",                            READS,           Nothing),
+    rule("GET",    "/api/v1/stats",                          READS,           Nothing),
+    rule("GET",    "/api/v1/durability",                     READS,           Nothing),
+
+    rule("GET",    "/api/v1/keys",                           Who::WholeAdmin, Nothing),
+    rule("POST",   "/api/v1/keys",                           Who::WholeAdmin, Small),
+    rule("DELETE", "/api/v1/keys/{key}",                     Who::WholeAdmin, Nothing),
+];
+
+const fn rule(method: &'static str, path: &'static str, who: Who, body: Body) -> Rule {
+    Rule { method, path, who, body }
+}
+
+/// What the table says about a request.
+#[derive(Clone, Copy, Debug)]
+pub enum Found {
+    /// This rule.
+    Rule(&'static Rule),
+    /// The path is known, but not with this method.
+    OtherMethod,
+    /// The path is not known.
+    Nothing,
+}
+
+/// Looks a route up. A `HEAD` is a `GET` whose answer has no body.
+#[must_use]
+pub fn find(method: &str, path: &str) -> Found {
+    let method = if method == "HEAD" { "GET" } else { method };
+    let mut found = Found::Nothing;
+    for rule in RULES.iter().filter(|rule| rule.path == path) {
+        if rule.method == method {
+            return Found::Rule(rule);
+        }
+        found = Found::OtherMethod;
+    }
+    found
+}

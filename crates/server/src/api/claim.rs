@@ -1,0 +1,235 @@
+//! A worker asks for work, and waits for it.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use armarius_core::address::{ItemAddress, TaskAddress, unescape};
+use armarius_core::command;
+use armarius_core::flow::{Action, Step};
+use armarius_core::ids::Span;
+use armarius_core::refusal::{Code, Refusal};
+use armarius_core::reply::{Granted, GrantedTask};
+use armarius_core::text::Name;
+use armarius_engine::EngineError;
+use armarius_wire::v1::claim::{self, Way};
+use armarius_wire::v1::{Raw, raw};
+use axum::extract::State;
+use axum::http::StatusCode;
+use serde_json::{Map, Value};
+
+use crate::app::{App, Grant};
+use crate::body::{Json, json, names};
+use crate::identity::within;
+use crate::keys::Caller;
+use crate::problem::{Answer, Fault};
+use crate::steps::{self, Known};
+
+/// The longest a claim may wait.
+const WAIT_MAX: Duration = Duration::from_secs(60);
+/// How long to rest while a robot that must be alone is at work elsewhere.
+const BUSY_REST: Duration = Duration::from_millis(500);
+
+/// `POST /api/v1/claims`
+pub(crate) async fn claim(
+    State(app): State<App>,
+    caller: Caller,
+    Json(request): Json<claim::Request>,
+) -> Answer {
+    let until = Instant::now() + Duration::from_secs(request.wait_s.into()).min(WAIT_MAX);
+    let wanted = read(&caller, &request)?;
+    let grant = if request.actions.is_empty() {
+        app.claim(&caller, wanted, until - Instant::now()).await?
+    } else {
+        claim_ways(&app, &caller, &wanted, &request.actions, until).await?
+    };
+    match grant.and_then(Grant::take) {
+        Some(granted) => Ok(json(StatusCode::OK, &reply(granted))),
+        None => Ok(super::done()),
+    }
+}
+
+fn read(caller: &Caller, request: &claim::Request) -> Result<command::Claim, Fault> {
+    let mut collections = names(&request.collections)?;
+    for name in &collections {
+        within(caller, name)?;
+    }
+    if let (Some(scope), true) = (&caller.scope, collections.is_empty()) {
+        collections = scope.to_vec();
+    }
+    let steps: Result<Vec<_>, _> = request.steps.iter().map(|text| step(text)).collect();
+    Ok(command::Claim {
+        worker: Name::new(&request.worker)?,
+        labels: names(&request.labels)?,
+        steps: steps?,
+        collections,
+        max: request.max,
+    })
+}
+
+fn step(text: &str) -> Result<(Name, Name), Refusal> {
+    let Some((flow, step)) = text.split_once('.') else {
+        return Err(Refusal::new(Code::BadAddress, format!("cannot read the step {text:?}"))
+            .hint("a step is written flow.step"));
+    };
+    Ok((Name::new(&unescape(flow)?)?, Name::new(&unescape(step)?)?))
+}
+
+/// A claim for steps that are run in certain ways: made anew whenever a flow changes.
+async fn claim_ways(
+    app: &App,
+    caller: &Caller,
+    wanted: &command::Claim,
+    ways: &[Way],
+    until: Instant,
+) -> Result<Option<Grant>, Fault> {
+    let mut changes = app.steps().watch();
+    loop {
+        let at = *changes.borrow_and_update();
+        if app.steps().is_closed() {
+            return Ok(None);
+        }
+        let known = known(app, at).await?;
+        let steps = fitting(&known, wanted, ways);
+        let left = until.saturating_duration_since(Instant::now());
+        if steps.is_empty() {
+            // Nothing can be run so far; a flow may come.
+            if left.is_zero() || tokio::time::timeout(left, changes.changed()).await.is_err() {
+                return Ok(None);
+            }
+            continue;
+        }
+        let claim = command::Claim { steps, ..wanted.clone() };
+        let answer = tokio::select! {
+            answer = app.claim(caller, claim, left) => answer,
+            Ok(()) = changes.changed(), if !left.is_zero() => continue,
+        };
+        match answer {
+            Ok(grant) => return Ok(grant),
+            // Nobody asked for the robot by name, so its being busy is the same as no work.
+            Err(EngineError::Refused(refusal))
+                if refusal.code == Code::RobotBusy && wanted.steps.is_empty() =>
+            {
+                if left.is_zero() {
+                    return Ok(None);
+                }
+                tokio::time::sleep(BUSY_REST.min(left)).await;
+            }
+            Err(error) => return Err(error.into()),
+        }
+    }
+}
+
+async fn known(app: &App, at: u64) -> Result<Arc<[Known]>, Fault> {
+    if let Some(known) = app.steps().kept(at) {
+        return Ok(known);
+    }
+    let known = app.look(steps::read).await?;
+    app.steps().keep(at, &known);
+    Ok(known)
+}
+
+/// The steps that are run in one of these ways, among those that are wanted.
+fn fitting(known: &[Known], wanted: &command::Claim, ways: &[Way]) -> Vec<(Name, Name)> {
+    let fits = |k: &&Known| {
+        let named = |(flow, step): &(Name, Name)| *flow == k.flow && *step == k.step;
+        ways.contains(&k.way)
+            && (wanted.collections.is_empty() || wanted.collections.contains(&k.collection))
+            && (wanted.steps.is_empty() || wanted.steps.iter().any(named))
+    };
+    let mut steps: Vec<_> =
+        known.iter().filter(fits).map(|k| (k.flow.clone(), k.step.clone())).collect();
+    steps.sort();
+    steps.dedup();
+    steps
+}
+
+fn reply(granted: Granted) -> claim::Reply {
+    claim::Reply {
+        lease: granted.lease.to_string(),
+        ttl_s: seconds(granted.ttl),
+        tasks: granted.tasks.into_iter().map(task).collect(),
+    }
+}
+
+fn task(granted: GrantedTask) -> claim::Task {
+    let GrantedTask { task, token, attempt, collection, step, item, body, version } = granted;
+    let flow = version.def.name.clone();
+    // A grant is of a step of its version; a step without definition is done by whoever claims it.
+    let outside = Step::outside(step.clone());
+    let def = version.def.step(&step).unwrap_or(&outside);
+    let at = ItemAddress { collection, kind: item.kind, key: item.key };
+    let (part, round) = (body.part.clone(), body.round);
+    let address = TaskAddress { flow, step, item: at, part, round };
+    claim::Task {
+        task: task.0,
+        token: token.to_string(),
+        attempt,
+        item: claim::Item {
+            address: address.item.to_string(),
+            collection: address.item.collection.to_string(),
+            kind: address.item.kind.to_string(),
+            key: address.item.key.to_string(),
+            ordinal: item.ordinal,
+            types: item.types.iter().map(Name::to_string).collect(),
+            attributes: raw(&item.attributes),
+        },
+        flow: address.flow.to_string(),
+        step: address.step.to_string(),
+        part: address.part.to_string(),
+        round,
+        address: address.to_string(),
+        payload: payload(def, &body.payload),
+        action: action(def),
+        env: texts(&def.env),
+        workdir: def.workdir.as_ref().map(|w| w.to_string()),
+        timeout_s: seconds(def.timeout),
+        progress_timeout_s: def.progress_timeout.map(seconds),
+        version: hex(&version.digest),
+    }
+}
+
+/// The step's default parameters, overlaid by the submission's.
+fn payload(step: &Step, given: &str) -> Option<Raw> {
+    if step.params.is_empty() {
+        return raw(given);
+    }
+    let mut merged: Map<String, Value> = Map::new();
+    merged.extend(step.params.iter().map(|(k, v)| (k.to_string(), Value::from(&**v))));
+    if let Ok(Value::Object(own)) = serde_json::from_str(given) {
+        merged.extend(own);
+    }
+    raw(&Value::Object(merged).to_string())
+}
+
+fn action(step: &Step) -> claim::Action {
+    let image = step.image.as_ref().map(|i| i.to_string());
+    let base = claim::Action { image, ..claim::Action::default() };
+    match &step.action {
+        Action::Command(argv) => {
+            let command = Some(argv.iter().map(|a| a.to_string()).collect());
+            claim::Action { command, ..base }
+        }
+        Action::Script { text, shell } => {
+            let (script, shell) = (Some(text.to_string()), Some(shell.to_string()));
+            claim::Action { script, shell, ..base }
+        }
+        Action::Run(name) => claim::Action { run: Some(name.to_string()), ..base },
+    }
+}
+
+fn texts(
+    map: &BTreeMap<armarius_core::text::Text, armarius_core::text::Text>,
+) -> BTreeMap<String, String> {
+    map.iter().map(|(k, v)| (k.to_string(), v.to_string())).collect()
+}
+
+/// Whole seconds, never less than one: a length of time that is there is not nothing.
+pub(super) fn seconds(span: Span) -> u64 {
+    u64::try_from(span.0 / 1_000_000).unwrap_or_default().max(1)
+}
+
+/// Bytes as hexadecimal digits.
+pub(super) fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}

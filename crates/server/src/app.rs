@@ -1,0 +1,161 @@
+//! What the routes share: the way to the engine, the keys, what the store promises.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use armarius_core::command::{Claim, Command};
+use armarius_core::reply::{Granted, Reply};
+use armarius_core::text::{Name, Text};
+use armarius_engine::seam::Description;
+use armarius_engine::{EngineError, Handle, Outcome, Request};
+use tokio::sync::oneshot;
+
+use crate::keys::{Caller, Ring};
+use crate::look::{Look, Lost};
+use crate::problem::{Fault, Own};
+use crate::steps::Steps;
+
+/// What the routes share; cheap to clone.
+#[derive(Clone, Debug)]
+pub struct App(Arc<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    handle: Handle,
+    keys: Ring,
+    store: Description,
+    began: Instant,
+    steps: Steps,
+}
+
+impl App {
+    /// Brings the parts together.
+    #[must_use]
+    pub fn new(handle: Handle, keys: Ring, store: Description) -> Self {
+        let (began, steps) = (Instant::now(), Steps::default());
+        Self(Arc::new(Inner { handle, keys, store, began, steps }))
+    }
+
+    /// The server stops: claims that wait for a flow to come are answered. Those that wait for work
+    /// are answered by the engine when it stops.
+    pub fn send_home(&self) {
+        self.0.steps.close();
+    }
+
+    /// The keys.
+    #[must_use]
+    pub fn keys(&self) -> &Ring {
+        &self.0.keys
+    }
+
+    pub(crate) fn handle(&self) -> &Handle {
+        &self.0.handle
+    }
+
+    pub(crate) fn store(&self) -> &Description {
+        &self.0.store
+    }
+
+    pub(crate) fn uptime(&self) -> Duration {
+        self.0.began.elapsed()
+    }
+
+    pub(crate) fn steps(&self) -> &Steps {
+        &self.0.steps
+    }
+
+    /// Asks the engine; answered after the change is durable.
+    pub(crate) async fn ask(&self, caller: &Caller, command: Command) -> Result<Reply, Fault> {
+        self.ask_once(caller, None, command).await
+    }
+
+    /// As [`App::ask`]: the same id never makes a second thing.
+    pub(crate) async fn ask_once(
+        &self,
+        caller: &Caller,
+        id: Option<&str>,
+        command: Command,
+    ) -> Result<Reply, Fault> {
+        let (tx, rx) = oneshot::channel();
+        let request = Request { actor: caller.actor.clone(), idem: id.map(Text::from), command };
+        self.0.handle.send(request, Box::new(move |outcome| drop(tx.send(outcome))));
+        Ok(rx.await.unwrap_or(Err(EngineError::Stopped))?)
+    }
+
+    /// Asks many things; each is answered for itself, in order.
+    pub(crate) async fn ask_many(&self, requests: Vec<Request>) -> Vec<Outcome> {
+        let count = requests.len();
+        let (tx, rx) = oneshot::channel();
+        self.0.handle.send_many(requests, Box::new(move |outcomes| drop(tx.send(outcomes))));
+        rx.await.unwrap_or_else(|_| vec![Err(EngineError::Stopped); count])
+    }
+
+    /// Asks for work and waits for it. Whoever drops the future gives up the seat, and what was
+    /// already granted is given back.
+    pub(crate) async fn claim(
+        &self,
+        caller: &Caller,
+        claim: Claim,
+        wait: Duration,
+    ) -> Result<Option<Grant>, EngineError> {
+        let (tx, rx) = oneshot::channel();
+        let (handle, actor) = (self.0.handle.clone(), caller.actor.clone());
+        let reply = move |outcome: Outcome| {
+            let taken = outcome.map(|reply| match reply {
+                Reply::Claimed(granted) => granted.map(|g| Grant::new(handle, actor, g)),
+                _ => None,
+            });
+            // A receiver that is gone drops the grant, which gives it back.
+            drop(tx.send(taken));
+        };
+        let _seat = self.0.handle.send_claim(caller.actor.clone(), claim, wait, Box::new(reply));
+        rx.await.unwrap_or(Err(EngineError::Stopped))
+    }
+
+    /// Asks a question of the store's read-only side, on a thread beside the runtime.
+    pub(crate) async fn look<T: Send + 'static>(
+        &self,
+        question: impl FnOnce(&mut Look<'_>) -> Result<T, Lost> + Send + 'static,
+    ) -> Result<T, Fault> {
+        let handle = self.0.handle.clone();
+        let asked = move || {
+            handle.question(|reader| match question(&mut Look::begin(reader)?) {
+                Ok(answer) => Ok(Ok(answer)),
+                Err(Lost::Refused(refusal)) => Ok(Err(refusal)),
+                Err(Lost::Store(error)) => Err(error),
+            })
+        };
+        let answer = tokio::task::spawn_blocking(asked).await;
+        let broke = |_| Fault::own(Own::Internal, "a question broke", "report it");
+        answer.map_err(broke)??.map_err(Fault::from)
+    }
+}
+
+/// Granted work on its way to a worker. It is given back unless it is taken.
+pub(crate) struct Grant {
+    handle: Handle,
+    actor: Name,
+    granted: Option<Granted>,
+}
+
+impl Grant {
+    fn new(handle: Handle, actor: Name, granted: Granted) -> Self {
+        Self { handle, actor, granted: Some(granted) }
+    }
+
+    /// The work is about to be written to its worker.
+    pub(crate) fn take(mut self) -> Option<Granted> {
+        self.granted.take()
+    }
+}
+
+impl Drop for Grant {
+    fn drop(&mut self) {
+        if let Some(granted) = self.granted.take() {
+            let command = Command::GiveBack { lease: granted.lease };
+            let request = Request { actor: self.actor.clone(), idem: None, command };
+            // If this does not arrive either, the lease lapses.
+            self.handle.send(request, Box::new(drop));
+        }
+    }
+}

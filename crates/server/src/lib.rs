@@ -1,0 +1,26 @@
+//! Speaks HTTP: the API, who may use it, and how it is served.
+//!
+//! The only async crate of ours below the binary. It talks to the engine through its handle and
+//! never blocks a thread of the runtime: commands are answered through callbacks, questions run on
+//! a small pool of threads beside it.
+//!
+//! Reading order: [`access`] (which route is for whom) · `identity`, [`keys`] (who is asking) ·
+//! `router` (the whole surface on one page) · `api` (one file per noun) · `problem` (how "no" is
+//! said) · `body` (what is taken from a request) · `app`, `look` (commands and questions) ·
+//! [`listen`] (sockets, limits, stopping).
+
+pub mod access;
+pub mod keys;
+pub mod listen;
+
+mod api;
+mod app;
+mod body;
+mod identity;
+mod look;
+mod problem;
+mod router;
+mod steps;
+
+pub use app::App;
+pub use router::router;

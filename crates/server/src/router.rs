@@ -1,0 +1,74 @@
+//! The whole surface on one page. Who may use which route is in [`crate::access`].
+
+use axum::Router;
+use axum::http::HeaderValue;
+use axum::http::header::{CACHE_CONTROL, X_CONTENT_TYPE_OPTIONS};
+use axum::middleware::{from_fn_with_state, map_response};
+use axum::response::Response;
+use axum::routing::{delete, get, post};
+
+use crate::api::{
+    batch, claim, collection, event, flow, hold, item, key, lease, report, round, status, task, why,
+};
+use crate::app::App;
+use crate::identity;
+
+/// All routes.
+pub fn router(app: App) -> Router {
+    let routes = Router::new()
+        .route("/healthz", get(status::health))
+        .route("/readyz", get(status::ready))
+        // The worker's side.
+        .route("/api/v1/claims", post(claim::claim))
+        .route("/api/v1/leases", get(lease::list))
+        .route("/api/v1/leases/{lease}/heartbeat", post(lease::heartbeat))
+        .route("/api/v1/leases/{lease}/give-back", post(lease::give_back))
+        .route("/api/v1/reports", post(report::report))
+        // What there is.
+        .route("/api/v1/collections", get(collection::list))
+        .route("/api/v1/collections/{collection}", get(collection::show).put(collection::put))
+        .route("/api/v1/flows", get(flow::list))
+        .route(
+            "/api/v1/flows/{collection}/{flow}",
+            get(flow::show).put(flow::put).delete(flow::remove),
+        )
+        .route("/api/v1/items", get(item::list))
+        .route("/api/v1/items/{*item}", get(item::show).put(item::put).delete(item::remove))
+        .route("/api/v1/items/touch", post(item::touch))
+        .route("/api/v1/items/priority", post(item::priority))
+        .route("/api/v1/events", get(event::list).post(event::add))
+        // Work.
+        .route("/api/v1/rounds", post(round::submit))
+        .route("/api/v1/tasks", get(task::list))
+        .route("/api/v1/tasks/{task}", get(task::show))
+        .route("/api/v1/tasks/{task}/retry", post(task::retry))
+        .route("/api/v1/tasks/{task}/skip", post(task::skip))
+        .route("/api/v1/tasks/{task}/cancel", post(task::cancel))
+        .route("/api/v1/tasks/{task}/priority", post(task::priority))
+        .route("/api/v1/batches", get(batch::list).post(batch::open))
+        .route("/api/v1/batches/{batch}", get(batch::show).delete(batch::remove))
+        .route("/api/v1/batches/{batch}/seal", post(batch::seal))
+        .route("/api/v1/batches/{batch}/cancel", post(batch::cancel))
+        .route("/api/v1/batches/{batch}/retry", post(batch::retry))
+        .route("/api/v1/batches/{batch}/report", post(batch::report))
+        .route("/api/v1/holds", get(hold::list).post(hold::set))
+        .route("/api/v1/holds/{hold}", delete(hold::release))
+        .route("/api/v1/why", get(why::why))
+        // The server itself.
+        .route("/api/v1/stats", get(status::stats))
+        .route("/api/v1/durability", get(status::durability))
+        .route("/api/v1/keys", get(key::list).post(key::add))
+        .route("/api/v1/keys/{key}", delete(key::revoke));
+    routes
+        .layer(from_fn_with_state(app.clone(), identity::admit))
+        .layer(map_response(careful))
+        .with_state(app)
+}
+
+/// Answers are for their caller alone and are what they say they are.
+async fn careful(mut response: Response) -> Response {
+    let headers = response.headers_mut();
+    headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    response
+}

@@ -1,0 +1,141 @@
+//! A server without a socket: the router on the memory store.
+
+use armarius_core::text::Name;
+use armarius_engine::seam::Store as _;
+use armarius_engine::{Engine, Options};
+use armarius_server::keys::Ring;
+use armarius_server::{App, router};
+use armarius_store::Memory;
+use armarius_wire::v1::key::Role;
+use axum::Router;
+use axum::body::Body;
+use axum::http::{Request, StatusCode};
+use http_body_util::BodyExt as _;
+use serde_json::{Value, json};
+use tower::ServiceExt as _;
+
+pub(crate) struct Lab {
+    pub(crate) app: App,
+    router: Router,
+    pub(crate) admin: String,
+    _engine: Engine,
+    _folder: tempfile::TempDir,
+}
+
+pub(crate) struct Answer {
+    pub(crate) status: u16,
+    pub(crate) kind: String,
+    pub(crate) text: String,
+}
+
+impl Answer {
+    pub(crate) fn json(&self) -> Value {
+        serde_json::from_str(&self.text).unwrap_or_else(|_| panic!("not JSON: {}", self.text))
+    }
+
+    /// Status and code of a problem.
+    pub(crate) fn problem(&self) -> (u16, String) {
+        assert_eq!(self.kind, "application/problem+json", "{}", self.text);
+        let problem = self.json();
+        assert_eq!(problem["status"], self.status);
+        (self.status, problem["code"].as_str().unwrap_or_default().to_owned())
+    }
+}
+
+impl Lab {
+    pub(crate) fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Memory::new();
+        let description = store.describe();
+        let engine = Engine::start(Box::new(store), Options::default()).unwrap();
+        let keys = Ring::open(folder.path()).unwrap();
+        let admin = keys.add(&Name::trusted("admin"), Role::Admin, &[]).unwrap().text;
+        let app = App::new(engine.handle(), keys, description);
+        Self { router: router(app.clone()), app, admin, _engine: engine, _folder: folder }
+    }
+
+    /// With a collection `maps` and a flow `ocr` of one step that others do.
+    pub(crate) async fn with_flow() -> Self {
+        let lab = Self::new();
+        lab.put("/api/v1/collections/maps", json!({})).await.expect(204);
+        lab.flow("maps", "ocr", "tasks: [{name: scan, run: outside, retries: 1}]")
+            .await
+            .expect(201);
+        lab
+    }
+
+    pub(crate) fn key(&self, name: &str, role: Role, collections: &[&str]) -> String {
+        let collections: Vec<Name> = collections.iter().map(|c| Name::trusted(c)).collect();
+        self.app.keys().add(&Name::trusted(name), role, &collections).unwrap().text
+    }
+
+    pub(crate) async fn send(&self, request: Request<Body>) -> Answer {
+        let response = self.router.clone().oneshot(request).await.unwrap();
+        let status = response.status().as_u16();
+        let kind = response.headers().get("content-type");
+        let kind = kind.map_or("", |k| k.to_str().unwrap()).to_owned();
+        let bytes = response.into_body().collect().await.unwrap().to_bytes();
+        Answer { status, kind, text: String::from_utf8(bytes.to_vec()).unwrap() }
+    }
+
+    pub(crate) async fn call(&self, key: &str, method: &str, path: &str, body: Value) -> Answer {
+        self.send(request(key, method, path, "application/json", body.to_string())).await
+    }
+
+    pub(crate) async fn get(&self, path: &str) -> Answer {
+        self.send(request(&self.admin, "GET", path, "", String::new())).await
+    }
+
+    pub(crate) async fn post(&self, path: &str, body: Value) -> Answer {
+        self.call(&self.admin, "POST", path, body).await
+    }
+
+    pub(crate) async fn put(&self, path: &str, body: Value) -> Answer {
+        self.call(&self.admin, "PUT", path, body).await
+    }
+
+    pub(crate) async fn flow(&self, collection: &str, flow: &str, text: &str) -> Answer {
+        let path = format!("/api/v1/flows/{collection}/{flow}");
+        self.send(request(&self.admin, "PUT", &path, "application/yaml", text.to_owned())).await
+    }
+
+    /// Submits a round of `ocr`.
+    pub(crate) async fn submit(&self, item: &str) -> i64 {
+        let rounds = json!([{ "item": item, "flow": "ocr" }]);
+        let done = self.post("/api/v1/rounds", rounds).await.expect(200);
+        done[0]["task"].as_i64().unwrap_or_else(|| panic!("{done}"))
+    }
+
+    /// Claims up to `max` tasks at once.
+    pub(crate) async fn claim(&self, key: &str, max: u32) -> Value {
+        let body = json!({ "worker": "w", "max": max });
+        let answer = self.call(key, "POST", "/api/v1/claims", body).await;
+        if answer.status == StatusCode::NO_CONTENT { Value::Null } else { answer.expect(200) }
+    }
+}
+
+impl Answer {
+    /// The body, if the status is as expected.
+    #[track_caller]
+    pub(crate) fn expect(self, status: u16) -> Value {
+        assert_eq!(self.status, status, "{}", self.text);
+        if self.text.is_empty() { Value::Null } else { self.json() }
+    }
+}
+
+pub(crate) fn request(
+    key: &str,
+    method: &str,
+    path: &str,
+    kind: &str,
+    body: String,
+) -> Request<Body> {
+    let mut request = Request::builder().method(method).uri(path);
+    if !key.is_empty() {
+        request = request.header("authorization", format!("Bearer {key}"));
+    }
+    if !kind.is_empty() {
+        request = request.header("content-type", kind);
+    }
+    request.body(Body::from(body)).unwrap()
+}

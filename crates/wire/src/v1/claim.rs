@@ -1,0 +1,148 @@
+//! `POST /api/v1/claims`: a worker asks for work.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::Raw;
+
+/// What a worker asks for.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Request {
+    /// The worker's name, for people.
+    pub worker: String,
+    /// What it can do: it gets steps whose labels are all among these.
+    #[serde(default)]
+    pub labels: Vec<String>,
+    /// Only these steps, each written `flow.step`; all when empty.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub steps: Vec<String>,
+    /// Only these collections; all when empty.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub collections: Vec<String>,
+    /// Only steps that are run in one of these ways; all when empty.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub actions: Vec<Way>,
+    /// At most so many tasks.
+    #[serde(default = "one")]
+    pub max: u32,
+    /// How long to wait for work when there is none.
+    #[serde(default)]
+    pub wait_s: u32,
+}
+
+fn one() -> u32 {
+    1
+}
+
+/// A way to run a step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Way {
+    /// A program with its arguments.
+    Command,
+    /// A text for a shell.
+    Script,
+    /// A command or script in a container.
+    Image,
+    /// Whoever claims it knows what to do.
+    Outside,
+    /// A built-in step.
+    BuiltIn,
+}
+
+/// Work.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Reply {
+    /// The lease's name, to be kept secret.
+    pub lease: String,
+    /// Renew within this time, counted from the request.
+    pub ttl_s: u64,
+    /// The tasks.
+    pub tasks: Vec<Task>,
+}
+
+/// One task with everything its worker needs.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Task {
+    /// Its number.
+    pub task: i64,
+    /// Its address, `flow.step@collection/kind/key#part~round`.
+    pub address: String,
+    /// Its token: the fencing number of this grant. Passed back with the report as it came.
+    pub token: String,
+    /// Which attempt this is, from 1.
+    pub attempt: u32,
+    /// The item.
+    pub item: Item,
+    /// The flow.
+    pub flow: String,
+    /// The step.
+    pub step: String,
+    /// The part, empty when there is none.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub part: String,
+    /// The round, from 1.
+    pub round: u32,
+    /// The step's default parameters, overlaid by the submission's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub payload: Option<Raw>,
+    /// What is to be run.
+    pub action: Action,
+    /// Environment the task gets.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub env: BTreeMap<String, String>,
+    /// Working directory below the task's own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub workdir: Option<String>,
+    /// Hard deadline of this attempt.
+    pub timeout_s: u64,
+    /// Longest silence of this attempt; say `progress` with a heartbeat before it is over.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub progress_timeout_s: Option<u64>,
+    /// The version of the flow, by digest.
+    pub version: String,
+}
+
+/// The item of a task.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Item {
+    /// `collection/kind/key`.
+    pub address: String,
+    /// The collection.
+    pub collection: String,
+    /// The kind.
+    pub kind: String,
+    /// The key within the kind.
+    pub key: String,
+    /// Position in a sequence.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ordinal: Option<i64>,
+    /// Content models.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub types: Vec<String>,
+    /// Free attributes, an object.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub attributes: Option<Raw>,
+}
+
+/// What is run: exactly one of `command`, `script` and `run` is there.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Action {
+    /// A program with its arguments.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub command: Option<Vec<String>>,
+    /// A text for a shell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub script: Option<String>,
+    /// The shell of the script.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shell: Option<String>,
+    /// A built-in step; `outside` means that whoever claims it knows what to do.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run: Option<String>,
+    /// Container image for the command or script.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub image: Option<String>,
+}

@@ -1,0 +1,79 @@
+//! Events.
+
+use serde::{Deserialize, Serialize};
+
+use super::{Problem, Raw};
+
+/// One element of `POST /api/v1/events`.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Add {
+    /// The caller's id of this event: the same id never makes a second one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub id: Option<String>,
+    /// The item.
+    pub item: String,
+    /// What happened.
+    pub name: String,
+    /// What came of it.
+    #[serde(default)]
+    pub outcome: Outcome,
+    /// More, any JSON.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub detail: Option<Raw>,
+}
+
+/// What came of it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Outcome {
+    /// It worked.
+    #[default]
+    Success,
+    /// It did not.
+    Failure,
+}
+
+/// What adding an event did, or why it was refused.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Added {
+    /// Its number within the item.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub n: Option<i64>,
+    /// The same id had come before.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub repeated: bool,
+    /// Why it was refused.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub problem: Option<Problem>,
+}
+
+/// A fact about an item.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Event {
+    /// Number within the item, from 1.
+    pub n: i64,
+    /// What happened.
+    pub name: String,
+    /// When.
+    pub at: String,
+    /// Who did it.
+    pub actor: String,
+    /// The task it is about.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub task: Option<i64>,
+    /// The state that task went into.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub to: Option<String>,
+    /// The token of the grant it belongs to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub token: Option<String>,
+    /// What came of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub outcome: Option<String>,
+    /// More: JSON where it was JSON, else a text.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub detail: Option<Raw>,
+    /// Hash of the event, chained to the one before.
+    pub hash: String,
+}

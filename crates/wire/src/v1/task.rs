@@ -1,0 +1,60 @@
+//! Tasks.
+
+use serde::{Deserialize, Serialize};
+
+use super::Raw;
+
+/// A task.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Task {
+    /// Its number.
+    pub task: i64,
+    /// Its address, `flow.step@collection/kind/key#part~round`.
+    pub address: String,
+    /// Where it stands.
+    pub state: String,
+    /// Why it is where it is; empty when there is nothing special.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub cause: String,
+    /// Since when.
+    pub since: String,
+    /// When it came to be.
+    pub created_at: String,
+    /// Priority: higher first.
+    pub priority: i32,
+    /// Grants so far.
+    pub attempts: u32,
+    /// Token of the last grant.
+    pub token: String,
+    /// Not before this moment.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ready_at: Option<String>,
+    /// Dependencies that are not satisfied.
+    pub blockers: u32,
+    /// The batch it was submitted in.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub batch: Option<i64>,
+    /// Parameters as submitted, an object.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub payload: Option<Raw>,
+    /// The worker that has it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub worker: Option<String>,
+}
+
+/// `POST /api/v1/tasks/{task}/skip` and `…/cancel`.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Reason {
+    /// Why.
+    #[serde(default)]
+    pub reason: String,
+}
+
+/// `POST /api/v1/tasks/{task}/priority`.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Priority {
+    /// Higher first.
+    pub priority: i32,
+}
