@@ -1,0 +1,31 @@
+//! `armarius bench`: what this machine and this engine do, measured.
+
+mod engine;
+mod figures;
+mod floor;
+mod load;
+
+use std::process::ExitCode;
+
+/// Measures the engine, or the machine below it.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    what: What,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum What {
+    /// Drives full lifecycles – submit, claim, report – through the engine and its store.
+    Engine(engine::Args),
+    /// The machine's limits: latency of a durable write, sequential write rate.
+    Floor(floor::Args),
+}
+
+pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
+    match args.what {
+        What::Engine(args) => engine::run(&args)?,
+        What::Floor(args) => floor::run(&args)?,
+    }
+    Ok(ExitCode::SUCCESS)
+}

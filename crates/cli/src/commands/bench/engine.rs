@@ -1,0 +1,245 @@
+//! `armarius bench engine`: full lifecycles through the engine and its store, in this process.
+//!
+//! Every promised row is written: item, body, task, ready entry, lease, mark, and a chained event
+//! for each transition; every reply leaves after the commit is durable.
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, bail};
+use armarius_engine::seam::{Description, Store};
+use armarius_engine::{Engine, Options, Stats};
+use armarius_store::{Memory, Sqlite, sqlite};
+
+use super::figures::{grouped, peak_rss_bytes, rss_bytes};
+use super::load::{Keys, Load, Run};
+
+/// Drives full lifecycles and prints what came of it.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// `memory`, or `sqlite:PATH`; a PATH that is a folder gets a fresh file that is removed again.
+    #[arg(long, default_value = "memory")]
+    store: String,
+    /// Lifecycles to measure.
+    #[arg(long, default_value_t = 200_000)]
+    tasks: u64,
+    /// Callers at once.
+    #[arg(long, default_value_t = 64)]
+    callers: u64,
+    /// Tasks per submission, claim and report.
+    #[arg(long, default_value_t = 100)]
+    claim: u64,
+    /// Finished tasks laid down before.
+    #[arg(long, default_value_t = 0)]
+    history: u64,
+    /// Ready tasks that wait all the time.
+    #[arg(long, default_value_t = 20_000)]
+    backlog: u64,
+    /// Collections the tasks are spread over.
+    #[arg(long, default_value_t = 4)]
+    collections: u64,
+    /// Keys of the items.
+    #[arg(long, value_enum, default_value_t = Keys::Pages)]
+    keys: Keys,
+    /// Page size of a new SQLite file in bytes.
+    #[arg(long)]
+    page_bytes: Option<u32>,
+    /// Page cache of SQLite in bytes.
+    #[arg(long)]
+    cache_bytes: Option<u64>,
+    /// Print one JSON object instead of lines for people.
+    #[arg(long)]
+    json: bool,
+}
+
+pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
+    if args.claim == 0 || args.callers == 0 || args.collections == 0 {
+        bail!("--claim, --callers and --collections must be at least 1");
+    }
+    let place = Place::of(&args.store)?;
+    let store = place.open(args)?;
+    let about = store.describe();
+    let engine = Engine::start(store, Options::default()).context("the engine did not start")?;
+    let load = Load::new(engine.handle(), args.collections, args.keys);
+    load.prepare()?;
+    lay_down(&load, args.history)?;
+    load.backlog(args.backlog)?;
+
+    let before = engine.handle().stats();
+    let began = Instant::now();
+    let run = load.drive(args.tasks, args.callers, args.claim)?;
+    let seconds = began.elapsed().as_secs_f64();
+    let after = engine.handle().stats();
+    let rss = rss_bytes();
+    let made = load.made.load(Ordering::Relaxed);
+    drop(load);
+    engine.stop().map_err(|fatal| anyhow::anyhow!("the engine failed: {fatal}"))?;
+    let bytes = place.bytes();
+    let outcome = Outcome { run, seconds, before, after, made, bytes, rss };
+    outcome.print(args, &about);
+    Ok(())
+}
+
+/// Finished tasks from earlier days, made in the quickest way.
+fn lay_down(load: &Load, history: u64) -> anyhow::Result<()> {
+    if history > 0 {
+        eprintln!("laying down {} finished tasks …", grouped(history));
+        load.drive(history, 64, 100)?;
+    }
+    Ok(())
+}
+
+struct Outcome {
+    run: Run,
+    seconds: f64,
+    before: Stats,
+    after: Stats,
+    made: u64,
+    bytes: u64,
+    rss: u64,
+}
+
+/// What is printed.
+struct Figures {
+    lifecycles_per_s: u64,
+    /// Of submit, claim and report, in microseconds per call.
+    p50: [u32; 3],
+    p99: [u32; 3],
+    ops_per_commit: u64,
+    bytes_per_task: u64,
+}
+
+impl Outcome {
+    fn print(mut self, args: &Args, about: &Description) {
+        let commits = (self.after.commits - self.before.commits).max(1);
+        let run = &mut self.run;
+        let mut at =
+            |p| [&mut run.submit, &mut run.claim, &mut run.report].map(|l| l.percentile(p));
+        let figures = Figures {
+            p50: at(50.0),
+            p99: at(99.0),
+            lifecycles_per_s: per_second(self.run.finished, self.seconds),
+            ops_per_commit: self.run.finished * 3 / commits,
+            bytes_per_task: self.bytes / self.made.max(1),
+        };
+        if args.json {
+            self.print_json(args, about, &figures);
+        } else {
+            self.print_lines(args, about, &figures);
+        }
+    }
+
+    fn print_json(&self, args: &Args, about: &Description, figures: &Figures) {
+        let named =
+            |v: [u32; 3]| serde_json::json!({ "submit": v[0], "claim": v[1], "report": v[2] });
+        let micros = |d: Duration| u64::try_from(d.as_micros()).unwrap_or(u64::MAX);
+        let report = serde_json::json!({
+            "lifecycles_per_s": figures.lifecycles_per_s,
+            "p50_us": named(figures.p50),
+            "p99_us": named(figures.p99),
+            "bytes_per_task": figures.bytes_per_task,
+            "peak_rss_bytes": peak_rss_bytes(),
+            "rss_bytes": self.rss,
+            "store": about.kind,
+            "tasks": self.run.finished,
+            "callers": args.callers,
+            "claim": args.claim,
+            "history": args.history,
+            "backlog": args.backlog,
+            "collections": args.collections,
+            "ops_per_commit": figures.ops_per_commit,
+            "rows_per_commit_max": self.after.rows_max,
+            "commit_p50_us": micros(self.after.commit_p50),
+            "commit_p99_us": micros(self.after.commit_p99),
+            "page_bytes": about.page_bytes,
+            "cache_bytes": about.cache_bytes,
+        });
+        println!("{report}");
+    }
+
+    fn print_lines(&self, args: &Args, about: &Description, figures: &Figures) {
+        println!("{} on {}: {}", about.kind, about.place, about.promise);
+        println!(
+            "{:>12} lifecycles/s   ({} in {:.2} s, {} callers × {})",
+            grouped(figures.lifecycles_per_s),
+            grouped(self.run.finished),
+            self.seconds,
+            args.callers,
+            args.claim
+        );
+        let names = ["submit", "claim", "report"].into_iter();
+        for ((name, p50), p99) in names.zip(figures.p50).zip(figures.p99) {
+            println!("{name:>12} p50 {p50} µs, p99 {p99} µs per call");
+        }
+        println!(
+            "{:>12} p50 {} µs, p99 {} µs, {} task operations each",
+            "commit",
+            self.after.commit_p50.as_micros(),
+            self.after.commit_p99.as_micros(),
+            figures.ops_per_commit,
+        );
+        println!("{:>12} bytes on disk per task", grouped(figures.bytes_per_task));
+        println!("{:>12} bytes resident at most", grouped(peak_rss_bytes()));
+    }
+}
+
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    clippy::cast_precision_loss,
+    reason = "a rate for people"
+)]
+fn per_second(n: u64, seconds: f64) -> u64 {
+    (n as f64 / seconds).round() as u64
+}
+
+/// Where a store is put.
+enum Place {
+    Memory,
+    File(PathBuf),
+    /// A file in a folder of its own, removed afterwards.
+    Fresh(tempfile::TempDir),
+}
+
+impl Place {
+    fn of(store: &str) -> anyhow::Result<Self> {
+        if store == "memory" {
+            return Ok(Self::Memory);
+        }
+        let Some(path) = store.strip_prefix("sqlite:").map(Path::new) else {
+            bail!("unknown store {store:?}; use memory or sqlite:PATH");
+        };
+        if path.is_dir() {
+            let folder = tempfile::Builder::new().prefix("armarius-bench-").tempdir_in(path);
+            return Ok(Self::Fresh(folder.context("cannot make a folder")?));
+        }
+        Ok(Self::File(path.to_owned()))
+    }
+
+    fn path(&self) -> Option<PathBuf> {
+        match self {
+            Self::Memory => None,
+            Self::File(path) => Some(path.clone()),
+            Self::Fresh(folder) => Some(folder.path().join("bench.db")),
+        }
+    }
+
+    fn open(&self, args: &Args) -> anyhow::Result<Box<dyn Store>> {
+        let Some(path) = self.path() else { return Ok(Box::new(Memory::new())) };
+        let mut options = sqlite::Options::default();
+        options.page_bytes = args.page_bytes.unwrap_or(options.page_bytes);
+        options.cache_bytes = args.cache_bytes.unwrap_or(options.cache_bytes);
+        let store = Sqlite::open(&path, options)
+            .with_context(|| format!("cannot open {}", path.display()))?;
+        Ok(Box::new(store))
+    }
+
+    /// What lies on disk: the file and its log, without the ballast.
+    fn bytes(&self) -> u64 {
+        let Some(path) = self.path() else { return 0 };
+        let log = PathBuf::from(format!("{}-wal", path.display()));
+        let size = |p: &Path| std::fs::metadata(p).map_or(0, |m| m.len());
+        size(&path) + size(&log)
+    }
+}

@@ -1,0 +1,231 @@
+//! Callers that drive full lifecycles: submit with a payload, claim by priority, report success.
+
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+use std::time::Instant;
+
+use anyhow::{Context as _, bail};
+use armarius_core::Command;
+use armarius_core::address::ItemAddress;
+use armarius_core::command::{Claim, Ending, Report, Submit};
+use armarius_core::flow::{Class, Flow, Step};
+use armarius_core::reply::{Reply, Reported};
+use armarius_core::text::{Name, Text};
+use armarius_engine::{Handle, Request};
+
+use super::figures::Latencies;
+
+/// Flows per collection: each is a queue.
+const FLOWS: u64 = 4;
+/// Priorities in use.
+const PRIORITIES: u64 = 10;
+
+/// Which keys items get.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Keys {
+    /// `vol-000012/page-0034`: as pages of volumes come in, one volume after another.
+    Pages,
+    /// 24 random hexadecimal digits: every insertion at another place of the index.
+    Random,
+}
+
+/// What the callers share.
+pub(crate) struct Load {
+    pub(crate) handle: Handle,
+    pub(crate) collections: u64,
+    pub(crate) keys: Keys,
+    /// Items made so far.
+    pub(crate) made: AtomicU64,
+    payload: Text,
+}
+
+/// How a run went.
+#[derive(Debug, Default)]
+pub(crate) struct Run {
+    pub(crate) finished: u64,
+    pub(crate) submit: Latencies,
+    pub(crate) claim: Latencies,
+    pub(crate) report: Latencies,
+}
+
+impl Load {
+    pub(crate) fn new(handle: Handle, collections: u64, keys: Keys) -> Self {
+        // About 200 bytes, as a description of a page with its sources would have.
+        let payload = serde_json::json!({
+            "source": "file:///scans/in/0001.tif",
+            "target": "s3://masters/0001.jp2",
+            "sha256": "c0ffee".repeat(10),
+            "rights": "public domain",
+            "operator": "station 4",
+        });
+        let payload = payload.to_string();
+        let made = AtomicU64::new(0);
+        Self { handle, collections, keys, made, payload: payload.into() }
+    }
+
+    /// Makes the collections and flows.
+    pub(crate) fn prepare(&self) -> anyhow::Result<()> {
+        let actor = Name::trusted("bench");
+        for c in 0..self.collections {
+            let name = collection(c);
+            let command = Command::PutCollection { name: name.clone(), notify: Vec::new() };
+            self.handle.call(actor.clone(), None, command)?;
+            for f in 0..FLOWS {
+                let mut flow = Flow::manual(flow_name(f));
+                flow.records = Some(Name::trusted("processed"));
+                flow.max_items = armarius_core::limits::CLAIM_TASKS_MAX;
+                flow.tasks.push(Step::outside(Name::trusted("work")));
+                let command = Command::ApplyFlow { collection: name.clone(), flow: Box::new(flow) };
+                self.handle.call(actor.clone(), None, command)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Submits tasks without working on them.
+    pub(crate) fn backlog(&self, tasks: u64) -> anyhow::Result<()> {
+        let mut left = tasks;
+        while left > 0 {
+            let n = left.min(1_000);
+            self.submit_bulk(n)?;
+            left -= n;
+        }
+        Ok(())
+    }
+
+    /// Drives `tasks` lifecycles with so many callers, each taking bundles of `bundle`.
+    pub(crate) fn drive(&self, tasks: u64, callers: u64, bundle: u64) -> anyhow::Result<Run> {
+        let left = AtomicI64::new(i64::try_from(tasks).context("too many tasks")?);
+        let mut total = Run::default();
+        let runs = std::thread::scope(|scope| {
+            let callers: Vec<_> = (0..callers)
+                .map(|n| {
+                    scope.spawn({
+                        let left = &left;
+                        move || self.caller(n, left, bundle)
+                    })
+                })
+                .collect();
+            callers.into_iter().map(|c| c.join()).collect::<Vec<_>>()
+        });
+        for run in runs {
+            let Ok(run) = run else { bail!("a caller panicked") };
+            let run = run?;
+            total.finished += run.finished;
+            total.submit.merge(run.submit);
+            total.claim.merge(run.claim);
+            total.report.merge(run.report);
+        }
+        Ok(total)
+    }
+
+    fn caller(&self, n: u64, left: &AtomicI64, bundle: u64) -> anyhow::Result<Run> {
+        let actor = Name::trusted(&format!("caller-{n}"));
+        let step = i64::try_from(bundle).unwrap_or(1);
+        let mut run = Run::default();
+        while left.fetch_sub(step, Ordering::Relaxed) > 0 {
+            let began = Instant::now();
+            self.submit_bulk(bundle)?;
+            run.submit.note(began.elapsed());
+            self.work(&actor, bundle, &mut run)?;
+        }
+        Ok(run)
+    }
+
+    fn submit_bulk(&self, n: u64) -> anyhow::Result<()> {
+        let actor = Name::trusted("bench");
+        let first = self.made.fetch_add(n, Ordering::Relaxed);
+        let request = |i| Request { actor: actor.clone(), idem: None, command: self.submission(i) };
+        if n == 1 {
+            let Request { actor, idem, command } = request(first);
+            self.handle.call(actor, idem, command)?;
+            return Ok(());
+        }
+        for outcome in self.handle.submit_many((first..first + n).map(request).collect()) {
+            outcome?;
+        }
+        Ok(())
+    }
+
+    fn submission(&self, i: u64) -> Command {
+        let scattered = mix(i);
+        let key = match self.keys {
+            Keys::Pages => format!("vol-{:06}/page-{:04}", i / 400, i % 400),
+            Keys::Random => format!("{:016x}{:08x}", scattered, mix(scattered) >> 32),
+        };
+        Command::Submit(Submit {
+            item: ItemAddress {
+                collection: collection(scattered % self.collections),
+                kind: Name::trusted("page"),
+                key: key.into(),
+            },
+            flow: flow_name((scattered >> 8) % FLOWS),
+            payload: self.payload.clone(),
+            priority: Some(i32::try_from((scattered >> 16) % PRIORITIES).unwrap_or(0)),
+            not_before: None,
+            parts: Vec::new(),
+            depends: Vec::new(),
+            batch: None,
+        })
+    }
+
+    /// Claims a bundle and reports each of its tasks.
+    fn work(&self, actor: &Name, bundle: u64, run: &mut Run) -> anyhow::Result<()> {
+        let claim = Claim {
+            worker: actor.clone(),
+            labels: Vec::new(),
+            steps: Vec::new(),
+            collections: Vec::new(),
+            max: u32::try_from(bundle).unwrap_or(1),
+        };
+        let began = Instant::now();
+        let reply = self.handle.call(actor.clone(), None, Command::Claim(claim))?;
+        run.claim.note(began.elapsed());
+        let Reply::Claimed(Some(granted)) = reply else { return Ok(()) };
+        let reports: Vec<Request> = granted
+            .tasks
+            .iter()
+            .map(|task| Request {
+                actor: actor.clone(),
+                idem: None,
+                command: Command::Report(Report {
+                    lease: granted.lease,
+                    task: task.task,
+                    token: task.token,
+                    outcome: Ending::Class(Class::Success),
+                    detail: None,
+                    manifest: None,
+                    last: false,
+                }),
+            })
+            .collect();
+        let n = reports.len() as u64;
+        let began = Instant::now();
+        for outcome in self.handle.submit_many(reports) {
+            match outcome? {
+                Reply::Reported(Reported::Applied) => {}
+                other => bail!("a report was answered with {other:?}"),
+            }
+        }
+        run.report.note(began.elapsed());
+        run.finished += n;
+        Ok(())
+    }
+}
+
+fn collection(n: u64) -> Name {
+    Name::trusted(&format!("bench-{n}"))
+}
+
+fn flow_name(n: u64) -> Name {
+    let names = ["ocr", "derive", "check", "describe"];
+    let place = usize::try_from(n).unwrap_or(0);
+    Name::trusted(names.get(place).unwrap_or(&"ocr"))
+}
+
+/// Scatters a number, always in the same way (the finaliser of SplitMix64).
+fn mix(n: u64) -> u64 {
+    let z = n.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
+}

@@ -1,0 +1,201 @@
+//! `armarius flow …`
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use anyhow::Context as _;
+use armarius_core::flow::Flow as Definition;
+use armarius_wire::client::segment;
+use armarius_wire::flowfile::{self, FlowFileError, Home, Source};
+use armarius_wire::v1::Page;
+use armarius_wire::v1::flow::{Applied, Flow};
+
+use crate::connect::Connection;
+use crate::exit::Failure;
+use crate::paper;
+
+/// Flows: definitions of work.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum Verb {
+    /// Registers flows from their files, or new versions of them
+    Apply {
+        /// The collection
+        collection: String,
+        /// Flow files, YAML or JSON
+        #[arg(required = true, value_name = "FILE")]
+        files: Vec<PathBuf>,
+        #[command(flatten)]
+        connection: Connection,
+    },
+    /// Checks flow files without a server
+    Check {
+        /// Flow files, YAML or JSON
+        #[arg(required = true, value_name = "FILE")]
+        files: Vec<PathBuf>,
+        /// Read them as files of an archive: what does not say what wakes it is woken by commits
+        #[arg(long)]
+        archive: bool,
+    },
+    /// Lists them
+    List {
+        /// Only of this collection
+        collection: Option<String>,
+        #[command(flatten)]
+        connection: Connection,
+    },
+    /// Shows one with its definition
+    Show {
+        /// The collection
+        collection: String,
+        /// The flow
+        flow: String,
+        #[command(flatten)]
+        connection: Connection,
+    },
+    /// Ends a flow: no new rounds, what is open goes on
+    Remove {
+        /// The collection
+        collection: String,
+        /// The flow
+        flow: String,
+        #[command(flatten)]
+        connection: Connection,
+    },
+}
+
+pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
+    match args.verb {
+        Verb::Apply { collection, files, connection } => apply(&collection, &files, &connection)?,
+        Verb::Check { files, archive } => check(&files, archive)?,
+        Verb::List { collection, connection } => {
+            let query: Vec<(&str, &str)> =
+                collection.iter().map(|c| ("collection", c.as_str())).collect();
+            let page: Page<Flow> = connection.client()?.get("flows", &query)?;
+            paper::show(connection.json, &page, |page| list(&page.entries))?;
+        }
+        Verb::Show { collection, flow, connection } => {
+            let path = at(&collection, &flow);
+            let flow: Flow = connection.client()?.get(&path, &[])?;
+            paper::show(connection.json, &flow, show)?;
+        }
+        Verb::Remove { collection, flow, connection } => {
+            connection.client()?.delete(&at(&collection, &flow))?;
+            eprintln!("flow {flow} opens no new rounds");
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn at(collection: &str, flow: &str) -> String {
+    format!("flows/{}/{}", segment(collection), segment(flow))
+}
+
+fn apply(collection: &str, files: &[PathBuf], connection: &Connection) -> anyhow::Result<()> {
+    let client = connection.client()?;
+    let mut applied = Vec::new();
+    // All are read before the first is put: a typing error in one should not leave half of them.
+    let mut read = Vec::new();
+    for path in files {
+        let bytes = load(path)?;
+        let flow = parse(path, &bytes, Home::Server).map_err(|e| wrong(&[e]))?;
+        read.push((flow.name.to_string(), kind(path), bytes));
+    }
+    for (name, kind, bytes) in read {
+        let text = String::from_utf8_lossy(&bytes);
+        let done: Applied = client.put_text(&at(collection, &name), kind, &text)?;
+        applied.push(done);
+    }
+    paper::show(connection.json, &applied, |applied| {
+        let row = |a: &Applied| {
+            let news = if a.fresh { "new version" } else { "unchanged" };
+            [a.flow.clone(), short(&a.version), news.to_owned()]
+        };
+        paper::table(["flow", "version", ""], applied.iter().map(row).collect())
+    })
+}
+
+fn check(files: &[PathBuf], archive: bool) -> anyhow::Result<()> {
+    let home = if archive { Home::Archive } else { Home::Server };
+    let mut wrongs = Vec::new();
+    for path in files {
+        if let Err(error) = parse(path, &load(path)?, home) {
+            wrongs.push(error);
+        }
+    }
+    if !wrongs.is_empty() {
+        return Err(wrong(&wrongs));
+    }
+    eprintln!("{} checked, nothing wrong", files.len());
+    Ok(())
+}
+
+fn load(path: &Path) -> anyhow::Result<Vec<u8>> {
+    std::fs::read(path).with_context(|| path.display().to_string())
+}
+
+fn parse(path: &Path, bytes: &[u8], home: Home) -> Result<Definition, FlowFileError> {
+    let name = path.to_string_lossy();
+    let source = Source::from_bytes(&name, bytes)?;
+    flowfile::read(&source, home)
+}
+
+fn wrong(errors: &[FlowFileError]) -> anyhow::Error {
+    for error in errors {
+        eprintln!("{error}");
+    }
+    let files = if errors.len() == 1 { "flow file is" } else { "flow files are" };
+    let why = format!("{} {files} wrong", errors.len());
+    Failure::new(why, "nothing was changed; correct them and try again").into()
+}
+
+fn kind(path: &Path) -> &'static str {
+    match path.extension().and_then(|e| e.to_str()) {
+        Some("json") => "application/json",
+        Some(_) | None => "application/yaml",
+    }
+}
+
+fn list(flows: &[Flow]) -> String {
+    let row = |flow: &Flow| {
+        let sum = |count: fn(&armarius_wire::v1::status::Counts) -> i64| {
+            flow.steps.iter().map(|step| count(&step.tasks)).sum::<i64>().to_string()
+        };
+        [
+            flow.collection.clone(),
+            flow.name.clone(),
+            short(&flow.version),
+            flow.steps.len().to_string(),
+            sum(|c| c.waiting + c.held + c.ready),
+            sum(|c| c.leased),
+            sum(|c| c.done),
+            sum(|c| c.failed),
+            if flow.removed { "removed".to_owned() } else { String::new() },
+        ]
+    };
+    let head =
+        ["collection", "flow", "version", "steps", "waiting", "leased", "done", "failed", ""];
+    paper::table(head, flows.iter().map(row).collect())
+}
+
+fn show(flow: &Flow) -> String {
+    let definition = flow.definition.as_ref().map_or("", |raw| raw.get());
+    let tree: serde_json::Value = serde_json::from_str(definition).unwrap_or_default();
+    let head = paper::pairs(&[
+        ("flow", flow.name.clone()),
+        ("collection", flow.collection.clone()),
+        ("version", flow.version.clone()),
+        ("since", flow.since.clone()),
+    ]);
+    let text = serde_json::to_string_pretty(&tree).unwrap_or_default();
+    format!("{head}\n{}", paper::clean(&text))
+}
+
+fn short(digest: &str) -> String {
+    digest.chars().take(12).collect()
+}

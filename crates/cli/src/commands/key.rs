@@ -1,0 +1,82 @@
+//! `armarius key …`
+
+use std::process::ExitCode;
+
+use armarius_wire::client::segment;
+use armarius_wire::v1::Page;
+use armarius_wire::v1::key::{Add, Added, Key, Role};
+
+use crate::connect::Connection;
+use crate::paper;
+
+/// Keys: who may do what.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum Verb {
+    /// Makes a key and shows it, once
+    Add {
+        /// Who it is for: the actor in every event it causes
+        name: String,
+        /// What its holder may do: submitter, worker, operator, admin or auditor
+        #[arg(long, value_parser = role)]
+        role: Role,
+        /// Only this collection; can be given several times
+        #[arg(long = "collection", value_name = "COLLECTION")]
+        collections: Vec<String>,
+        #[command(flatten)]
+        connection: Connection,
+    },
+    /// Lists them, without their secrets
+    List {
+        #[command(flatten)]
+        connection: Connection,
+    },
+    /// Ends a key, at once
+    Revoke {
+        /// Its id
+        id: String,
+        #[command(flatten)]
+        connection: Connection,
+    },
+}
+
+fn role(text: &str) -> Result<Role, String> {
+    let all: Vec<&str> = Role::ALL.into_iter().map(Role::as_str).collect();
+    Role::parse(text).ok_or_else(|| format!("the roles are {}", all.join(", ")))
+}
+
+pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
+    match args.verb {
+        Verb::Add { name, role, collections, connection } => {
+            let add = Add { name, role, collections };
+            let added: Added = connection.client()?.post("keys", &add)?;
+            eprintln!("this is shown once; keep it, and give it to its holder as ARMARIUS_KEY");
+            paper::show(connection.json, &added, |added| added.key.clone())?;
+        }
+        Verb::List { connection } => {
+            let page: Page<Key> = connection.client()?.get("keys", &[])?;
+            paper::show(connection.json, &page, |page| {
+                let row = |key: &Key| {
+                    let collections = match key.collections.as_slice() {
+                        [] => "all".to_owned(),
+                        some => some.join(","),
+                    };
+                    let role = key.role.as_str().to_owned();
+                    [key.id.clone(), key.name.clone(), role, collections, key.since.clone()]
+                };
+                let head = ["id", "name", "role", "collections", "since"];
+                paper::table(head, page.entries.iter().map(row).collect())
+            })?;
+        }
+        Verb::Revoke { id, connection } => {
+            connection.client()?.delete(&format!("keys/{}", segment(&id)))?;
+            eprintln!("key {id} opens nothing any more");
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}

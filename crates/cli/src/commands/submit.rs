@@ -1,0 +1,127 @@
+//! `armarius submit`
+
+use std::io::BufRead as _;
+use std::process::ExitCode;
+
+use anyhow::Context as _;
+use armarius_wire::client::Client;
+use armarius_wire::v1::round::{Submit, Submitted};
+
+use super::item::json_of;
+use crate::connect::Connection;
+use crate::exit::{Failure, refused};
+use crate::paper;
+
+/// Rounds sent at a time.
+const BULK_MAX: usize = 500;
+
+/// Opens a round of a flow on items.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// The flow
+    flow: String,
+    /// Items, each collection/kind/key; `-` reads them from standard input, one per line
+    #[arg(required = true, value_name = "ITEM")]
+    items: Vec<String>,
+    #[command(flatten)]
+    terms: Terms,
+    #[command(flatten)]
+    connection: Connection,
+}
+
+/// What is the same for all items.
+#[derive(Debug, clap::Args)]
+struct Terms {
+    /// Parameters, a JSON object
+    #[arg(long, value_name = "JSON")]
+    payload: Option<String>,
+    /// Higher first; the item's if absent
+    #[arg(long, allow_negative_numbers = true)]
+    priority: Option<i32>,
+    /// Not before this moment, as 2026-11-15T10:00:00Z
+    #[arg(long, value_name = "TIME")]
+    not_before: Option<String>,
+    /// A part; can be given several times
+    #[arg(long = "part", value_name = "PART")]
+    parts: Vec<String>,
+    /// The address of a task that must be done before; can be given several times
+    #[arg(long = "depends", value_name = "TASK")]
+    depends: Vec<String>,
+    /// The batch it belongs to
+    #[arg(long)]
+    batch: Option<i64>,
+    /// Your id of this submission: the same id never opens a second round. With several items each
+    /// gets the id with its address behind it
+    #[arg(long)]
+    id: Option<String>,
+}
+
+pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
+    let Args { flow, items, terms, connection } = args;
+    let (client, items) = (connection.client()?, read(&items)?);
+    let mut done = Vec::with_capacity(items.len());
+    for chunk in items.chunks(BULK_MAX) {
+        let rounds: Result<Vec<Submit>, _> =
+            chunk.iter().map(|item| round(&flow, item, &terms, items.len() > 1)).collect();
+        done.extend(send(&client, &rounds?)?);
+    }
+    let problems: Vec<(&String, &Submitted)> =
+        items.iter().zip(&done).filter(|(_, one)| one.problem.is_some()).collect();
+    let count = problems.len();
+    if let ([(_, one)], 1) = (problems.as_slice(), items.len()) {
+        return Err(refused(one.problem.clone().unwrap_or_default()));
+    }
+    paper::show(connection.json, &done, |done| table(&items, done))?;
+    if count > 0 {
+        let why = format!("{count} of {} were refused", items.len());
+        return Err(Failure::new(why, "the others are submitted; see the list").into());
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn read(given: &[String]) -> anyhow::Result<Vec<String>> {
+    let mut items = Vec::new();
+    for item in given {
+        if item == "-" {
+            for line in std::io::stdin().lock().lines() {
+                let line = line.context("cannot read standard input")?;
+                items.extend((!line.trim().is_empty()).then(|| line.trim().to_owned()));
+            }
+        } else {
+            items.push(item.clone());
+        }
+    }
+    Ok(items)
+}
+
+fn round(flow: &str, item: &str, terms: &Terms, several: bool) -> anyhow::Result<Submit> {
+    let id = terms.id.as_ref().map(|id| if several { format!("{id} {item}") } else { id.clone() });
+    Ok(Submit {
+        id,
+        item: item.to_owned(),
+        flow: flow.to_owned(),
+        payload: json_of(terms.payload.clone())?,
+        priority: terms.priority,
+        not_before: terms.not_before.clone(),
+        parts: terms.parts.clone(),
+        depends: terms.depends.clone(),
+        batch: terms.batch,
+    })
+}
+
+fn send(client: &Client, rounds: &[Submit]) -> anyhow::Result<Vec<Submitted>> {
+    Ok(client.post("rounds", &rounds)?)
+}
+
+fn table(items: &[String], done: &[Submitted]) -> String {
+    let row = |(item, one): (&String, &Submitted)| {
+        let number = |n: Option<i64>| n.map_or_else(String::new, |n| n.to_string());
+        let news = match &one.problem {
+            Some(problem) => problem.detail.clone(),
+            None if one.repeated => "known already".to_owned(),
+            None => String::new(),
+        };
+        [item.clone(), number(one.task), number(one.round.map(i64::from)), news]
+    };
+    paper::table(["item", "task", "round", ""], items.iter().zip(done).map(row).collect())
+}

@@ -1,0 +1,208 @@
+//! `armarius task …`
+
+use std::process::ExitCode;
+
+use armarius_wire::client::Client;
+use armarius_wire::v1::Page;
+use armarius_wire::v1::task::{Priority, Reason, Task};
+use serde_json::json;
+
+use crate::connect::Connection;
+use crate::paper;
+
+/// Tasks: work that is waiting, running or done. A task is given by its number or its address,
+/// flow.step@collection/kind/key with optional #part and ~round.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum Verb {
+    /// Lists tasks, newest first
+    List(List),
+    /// Shows one
+    Show(One),
+    /// Says what one waits for
+    Why(One),
+    /// Gives a failed or cancelled task another attempt
+    Retry(One),
+    /// Counts a task as unnecessary; what depends on it goes on
+    Skip(WithReason),
+    /// Ends a task; what depends on it stays blocked
+    Cancel(WithReason),
+    /// Changes a task's priority
+    Priority {
+        /// Number or address
+        task: String,
+        /// Higher first
+        #[arg(allow_negative_numbers = true)]
+        priority: i32,
+        #[command(flatten)]
+        connection: Connection,
+    },
+}
+
+#[derive(Debug, clap::Args)]
+struct List {
+    /// Only in these states, separated by commas
+    #[arg(long)]
+    state: Option<String>,
+    /// Only of this collection
+    #[arg(long)]
+    collection: Option<String>,
+    /// Only of this flow
+    #[arg(long)]
+    flow: Option<String>,
+    /// Only of this step
+    #[arg(long)]
+    step: Option<String>,
+    /// Only of this item
+    #[arg(long)]
+    item: Option<String>,
+    /// Only of this batch
+    #[arg(long)]
+    batch: Option<String>,
+    /// At most so many
+    #[arg(long, default_value_t = 100)]
+    max: usize,
+    /// Go on where the last list ended
+    #[arg(long)]
+    cursor: Option<String>,
+    #[command(flatten)]
+    connection: Connection,
+}
+
+#[derive(Debug, clap::Args)]
+struct One {
+    /// Number or address
+    task: String,
+    #[command(flatten)]
+    connection: Connection,
+}
+
+#[derive(Debug, clap::Args)]
+struct WithReason {
+    /// Number or address
+    task: String,
+    /// Why
+    #[arg(long, default_value = "")]
+    reason: String,
+    #[command(flatten)]
+    connection: Connection,
+}
+
+pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
+    match args.verb {
+        Verb::List(list) => self::list(&list)?,
+        Verb::Show(One { task, connection }) => {
+            let task = find(&connection.client()?, &task)?;
+            paper::show(connection.json, &task, show)?;
+        }
+        Verb::Why(One { task, connection }) => super::why::tell(&connection, "task", &task)?,
+        Verb::Retry(One { task, connection }) => {
+            steer(&connection, &task, "retry", &json!({}))?;
+        }
+        Verb::Skip(WithReason { task, reason, connection }) => {
+            steer(&connection, &task, "skip", &Reason { reason })?;
+        }
+        Verb::Cancel(WithReason { task, reason, connection }) => {
+            steer(&connection, &task, "cancel", &Reason { reason })?;
+        }
+        Verb::Priority { task, priority, connection } => {
+            steer(&connection, &task, "priority", &Priority { priority })?;
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn list(list: &List) -> anyhow::Result<()> {
+    let max = list.max.to_string();
+    let mut query = vec![("max", max.as_str())];
+    for (name, value) in [
+        ("state", &list.state),
+        ("collection", &list.collection),
+        ("flow", &list.flow),
+        ("step", &list.step),
+        ("item", &list.item),
+        ("batch", &list.batch),
+        ("cursor", &list.cursor),
+    ] {
+        query.extend(value.as_deref().map(|value| (name, value)));
+    }
+    let page: Page<Task> = list.connection.client()?.get("tasks", &query)?;
+    paper::show(list.connection.json, &page, |page| task_table(&page.entries))?;
+    tell_more(page.next.as_deref());
+    Ok(())
+}
+
+/// Says how to go on with a list that was cut.
+pub(super) fn tell_more(next: Option<&str>) {
+    if let Some(next) = next {
+        eprintln!("there may be more: --cursor {next}");
+    }
+}
+
+/// A task by number or address.
+fn find(client: &Client, task: &str) -> anyhow::Result<Task> {
+    if task.parse::<i64>().is_ok() {
+        return Ok(client.get(&format!("tasks/{task}"), &[])?);
+    }
+    let page: Page<Task> = client.get("tasks", &[("address", task)])?;
+    page.entries.into_iter().next().ok_or_else(|| anyhow::anyhow!("there is no task {task}"))
+}
+
+/// Does something to a task and shows how it stands afterwards.
+fn steer(
+    connection: &Connection,
+    task: &str,
+    verb: &str,
+    body: &impl serde::Serialize,
+) -> anyhow::Result<()> {
+    let client = connection.client()?;
+    let id = match task.parse::<i64>() {
+        Ok(id) => id,
+        Err(_) => find(&client, task)?.task,
+    };
+    client.tell(&format!("tasks/{id}/{verb}"), body)?;
+    let task: Task = client.get(&format!("tasks/{id}"), &[])?;
+    paper::show(connection.json, &task, |task| task_table(std::slice::from_ref(task)))
+}
+
+/// Tasks as a table.
+pub(super) fn task_table(tasks: &[Task]) -> String {
+    let row = |task: &Task| {
+        [
+            task.task.to_string(),
+            task.address.clone(),
+            task.state.clone(),
+            task.cause.clone(),
+            task.attempts.to_string(),
+            task.priority.to_string(),
+            task.since.clone(),
+            task.worker.clone().unwrap_or_default(),
+        ]
+    };
+    let head = ["task", "address", "state", "cause", "attempts", "priority", "since", "worker"];
+    paper::table(head, tasks.iter().map(row).collect())
+}
+
+fn show(task: &Task) -> String {
+    paper::pairs(&[
+        ("task", task.task.to_string()),
+        ("address", task.address.clone()),
+        ("state", task.state.clone()),
+        ("cause", task.cause.clone()),
+        ("since", task.since.clone()),
+        ("created", task.created_at.clone()),
+        ("ready at", task.ready_at.clone().unwrap_or_default()),
+        ("priority", task.priority.to_string()),
+        ("attempts", task.attempts.to_string()),
+        ("token", task.token.clone()),
+        ("waits for", if task.blockers > 0 { task.blockers.to_string() } else { String::new() }),
+        ("batch", task.batch.map_or_else(String::new, |batch| batch.to_string())),
+        ("worker", task.worker.clone().unwrap_or_default()),
+        ("payload", task.payload.as_ref().map_or_else(String::new, |p| p.get().to_owned())),
+    ])
+}

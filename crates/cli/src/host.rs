@@ -1,0 +1,202 @@
+//! The server in this process: store, engine, keys, socket, and how they end.
+
+use std::fs::{self, DirBuilder};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::os::unix::fs::DirBuilderExt as _;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use anyhow::Context as _;
+use armarius_core::text::Name;
+use armarius_engine::seam::{Store as _, StoreError};
+use armarius_engine::{Engine, Fatal, StartError};
+use armarius_server::keys::Ring;
+use armarius_server::{App, listen, router};
+use armarius_store::Sqlite;
+use armarius_wire::v1::key::Role;
+use tokio::sync::oneshot;
+
+use crate::exit::Failure;
+use crate::servers::{self, Server};
+use crate::signals::Ends;
+use crate::worker;
+
+/// Threads of the runtime: requests are small, and the lane needs a core for itself.
+const RUNTIME_THREADS: usize = 2;
+/// Threads for questions; there are no more readers than this.
+const QUESTION_THREADS_MAX: usize = 8;
+
+/// Where to live and where to listen.
+#[derive(Clone, Debug, clap::Args)]
+pub(crate) struct Place {
+    /// The folder for everything that is kept
+    #[arg(long, env = "ARMARIUS_DATA", value_name = "DIR", default_value = "armarius-data")]
+    pub(crate) data: PathBuf,
+    /// Where to listen
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:7700")]
+    pub(crate) listen: SocketAddr,
+    /// Listen beyond this machine without encryption, because a proxy in front provides it
+    #[arg(long)]
+    pub(crate) behind_proxy: bool,
+}
+
+/// A worker in the same process.
+#[derive(Clone, Debug, clap::Args)]
+pub(crate) struct Crew {
+    /// Tasks the worker runs at once
+    #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u16).range(1..=1000))]
+    slots: u16,
+    /// What the worker can do, separated by commas
+    #[arg(long, value_delimiter = ',', value_name = "LABEL,…")]
+    labels: Vec<String>,
+}
+
+/// Serves until it is asked to end, perhaps with a worker in the same process.
+pub(crate) fn run(place: &Place, crew: Option<Crew>) -> anyhow::Result<ExitCode> {
+    if !listen::is_private(&place.listen) && !place.behind_proxy {
+        let why =
+            format!("{} can be reached from other machines, without encryption", place.listen);
+        let hint = "listen on 127.0.0.1, or say --behind-proxy if a proxy encrypts";
+        return Err(Failure::new(why, hint).into());
+    }
+    let data = settle(&place.data)?;
+    let (fatal_tx, fatal_rx) = oneshot::channel();
+    let store = Sqlite::open(&data.join("armarius.db"), armarius_store::Options::default())
+        .map_err(|error| unusable(&error))?;
+    let description = store.describe();
+    let options = armarius_engine::Options {
+        on_fatal: Some(Box::new(move |fatal: &Fatal| drop(fatal_tx.send(fatal.clone())))),
+        ..armarius_engine::Options::default()
+    };
+    let engine = Engine::start(Box::new(store), options).map_err(|error| match error {
+        StartError::Store(error) => unusable(&error),
+        StartError::Thread(error) => Failure::new(error.to_string(), "try again").into(),
+    })?;
+    let keys = Ring::open(&data)?;
+    let key_file = data.join("admin.key");
+    if keys.is_empty() {
+        keys.add_first(&Name::trusted("admin"), &key_file)?;
+        eprintln!("made the first key, an admin's: {}", key_file.display());
+    }
+    let app = App::new(engine.handle(), keys, description);
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(RUNTIME_THREADS)
+        .max_blocking_threads(QUESTION_THREADS_MAX)
+        .enable_all()
+        .build()
+        .context("cannot start the runtime")?;
+    let server = Server { data, url: String::new(), key_file };
+    let parts = Parts { app, engine, fatal: fatal_rx, server, crew };
+    let ended = runtime.block_on(serve(parts, place.listen));
+    // What still waits beside the runtime is not waited for.
+    runtime.shutdown_background();
+    ended
+}
+
+struct Parts {
+    app: App,
+    engine: Engine,
+    fatal: oneshot::Receiver<Fatal>,
+    server: Server,
+    crew: Option<Crew>,
+}
+
+async fn serve(parts: Parts, address: SocketAddr) -> anyhow::Result<ExitCode> {
+    let Parts { app, engine, fatal, server, crew } = parts;
+    let mut ends = Ends::listen()?;
+    let listener = listen::bind(address).await.with_context(|| {
+        Failure::new(format!("cannot listen on {address}"), "choose another with --listen")
+    })?;
+    let url = url_of(listener.local_addr().context("the socket has no address")?);
+    let server = Server { url: url.clone(), ..server };
+    let work = crew.map(|crew| start_worker(&app, &server, crew)).transpose()?;
+    if let Err(error) = servers::record(&server) {
+        eprintln!("warning: other commands will not find this server: {error:#}");
+    }
+    eprintln!("listening on {url}, data in {}", server.data.display());
+    let (broke_tx, broke_rx) = oneshot::channel();
+    let end = async move {
+        tokio::select! {
+            () = ends.next() => {}
+            Ok(fatal) = fatal => {
+                drop(broke_tx.send(fatal));
+                return;
+            }
+        }
+        // The worker goes first: it still has to report. Who asks twice does not want to wait.
+        if let Some(work) = work {
+            tokio::select! {
+                _ = tokio::task::spawn_blocking(move || work.stop()) => {}
+                () = ends.next() => {}
+            }
+        }
+    };
+    let linger = listen::serve(listener, router(app.clone()), end).await;
+    if let Ok(fatal) = { broke_rx }.try_recv() {
+        // What is stored must not be touched again: no farewells.
+        eprintln!("error: {fatal}");
+        std::process::exit(i32::from(fatal.code));
+    }
+    eprintln!("stopping");
+    // Claims that wait for work are sent home by the engine; then the connections can end.
+    app.send_home();
+    let stopped = tokio::task::spawn_blocking(move || engine.stop());
+    linger.await;
+    match stopped.await.context("the engine broke while it stopped")? {
+        Ok(()) => Ok(ExitCode::SUCCESS),
+        Err(fatal) => Err(Failure::fatal(&fatal, "see the log above").into()),
+    }
+}
+
+fn start_worker(app: &App, server: &Server, crew: Crew) -> anyhow::Result<worker::Working> {
+    let key = app.keys().lend(&Name::trusted("worker of armarius up"), Role::Worker)?;
+    let options = worker::Options {
+        client: armarius_wire::client::Client::new(&server.url, &key.text),
+        name: worker::default_name(),
+        labels: crew.labels,
+        slots: usize::from(crew.slots),
+        folder: server.data.join("work"),
+        finish: worker::FINISH_DEFAULT,
+    };
+    worker::start(options)
+}
+
+/// How this machine reaches a server that listens there.
+fn url_of(mut address: SocketAddr) -> String {
+    if address.ip().is_unspecified() {
+        let loopback: IpAddr = match address {
+            SocketAddr::V4(_) => Ipv4Addr::LOCALHOST.into(),
+            SocketAddr::V6(_) => Ipv6Addr::LOCALHOST.into(),
+        };
+        address.set_ip(loopback);
+    }
+    format!("http://{address}")
+}
+
+/// The data folder, made if needed, for its owner alone, without links.
+fn settle(data: &Path) -> anyhow::Result<PathBuf> {
+    let shown = || data.display().to_string();
+    if !data.exists() {
+        DirBuilder::new().recursive(true).mode(0o700).create(data).with_context(shown)?;
+    }
+    fs::canonicalize(data).with_context(shown)
+}
+
+fn unusable(error: &StoreError) -> anyhow::Error {
+    match Fatal::of(error) {
+        Some(fatal) => Failure::fatal(&fatal, hint_of(error)).into(),
+        None => Failure::new(error.to_string(), hint_of(error)).into(),
+    }
+}
+
+fn hint_of(error: &StoreError) -> &'static str {
+    match error {
+        StoreError::Unusable(_) => {
+            "one data folder is for one server; stop the other one, or choose another --data"
+        }
+        StoreError::Full(_) => "free space on the disk of the data folder",
+        StoreError::Unavailable(_) => "try again in a moment",
+        StoreError::Corrupt(_) => "restore a backup, or run `armarius doctor` to see more",
+        StoreError::Disk(_) => "check the disk, then start again; what was acknowledged is there",
+    }
+}

@@ -1,0 +1,133 @@
+//! Signs of life, independent of the work, and the server's wish to stop a task.
+
+use std::collections::BTreeMap;
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use armarius_wire::client::{Client, Error};
+use armarius_wire::v1::lease::Heartbeat;
+
+use super::process::{Run, Wish};
+
+/// A lease is renewed after this part of its time.
+const BEATS_PER_TTL: u32 = 3;
+/// The longest the heart rests.
+const REST_MAX: Duration = Duration::from_secs(10);
+
+/// Renews the leases of all running tasks.
+pub(super) struct Heart {
+    client: Client,
+    leases: Mutex<BTreeMap<String, Pulse>>,
+    came: Condvar,
+}
+
+/// One lease with its task.
+pub(super) struct Pulse {
+    task: i64,
+    ttl: Duration,
+    /// When the renewal that holds was asked for.
+    renewed: Instant,
+    run: Run,
+    /// Bytes it had written at the last renewal.
+    bytes: u64,
+}
+
+impl Pulse {
+    /// A lease that was asked for at a moment and lasts so long from there.
+    pub(super) fn new(task: i64, ttl: Duration, asked: Instant, run: Run) -> Self {
+        Self { task, ttl, renewed: asked, run, bytes: 0 }
+    }
+}
+
+impl Heart {
+    pub(super) fn new(client: Client) -> Self {
+        Self { client, leases: Mutex::default(), came: Condvar::new() }
+    }
+
+    /// Keeps a lease alive until what is returned is dropped.
+    pub(super) fn keep(&self, lease: &str, pulse: Pulse) -> Kept<'_> {
+        self.lock().insert(lease.to_owned(), pulse);
+        self.came.notify_all();
+        Kept { heart: self, lease: lease.to_owned() }
+    }
+
+    /// Every running task is to be given back.
+    pub(super) fn stop_everything(&self) {
+        for pulse in self.lock().values() {
+            pulse.run.reins.wish(Wish::GiveBack);
+        }
+    }
+
+    /// Beats for ever.
+    pub(super) fn beat(&self) {
+        loop {
+            let (due, rest) = self.due();
+            for (lease, progress) in due {
+                self.renew(&lease, progress);
+            }
+            let leases = self.lock();
+            drop(self.came.wait_timeout(leases, rest));
+        }
+    }
+
+    /// The leases to be renewed now, each with its task if that wrote something since, and how long
+    /// until the next one is.
+    fn due(&self) -> (Vec<(String, Vec<i64>)>, Duration) {
+        let (mut due, mut rest) = (Vec::new(), REST_MAX);
+        for (lease, pulse) in self.lock().iter_mut() {
+            let step = pulse.ttl / BEATS_PER_TTL;
+            let age = pulse.renewed.elapsed();
+            if age >= step {
+                let bytes = pulse.run.output.bytes();
+                let wrote = bytes > std::mem::replace(&mut pulse.bytes, bytes);
+                due.push((lease.clone(), wrote.then_some(pulse.task).into_iter().collect()));
+                rest = rest.min(step / 2);
+            } else {
+                rest = rest.min(step - age);
+            }
+        }
+        (due, rest.max(Duration::from_millis(20)))
+    }
+
+    fn renew(&self, lease: &str, progress: Vec<i64>) {
+        let asked = Instant::now();
+        let answer = self.client.heartbeat(lease, &Heartbeat { progress });
+        let mut leases = self.lock();
+        let Some(pulse) = leases.get_mut(lease) else { return };
+        match answer {
+            Ok(renewed) => {
+                pulse.renewed = asked;
+                pulse.ttl = Duration::from_secs(renewed.ttl_s);
+                if renewed.stop.iter().any(|stop| stop.task == pulse.task) {
+                    pulse.run.reins.wish(Wish::Stop);
+                }
+            }
+            Err(Error::Refused(problem)) if is_over(&problem.code) => {
+                pulse.run.reins.wish(Wish::Abandon);
+            }
+            // Whoever cannot renew in time no longer has the task, whatever the server thinks.
+            Err(_) if pulse.renewed.elapsed() >= pulse.ttl => pulse.run.reins.wish(Wish::Abandon),
+            Err(_) => {}
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<String, Pulse>> {
+        self.leases.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn is_over(code: &str) -> bool {
+    matches!(code, "lease-over" | "no-such-lease")
+}
+
+/// A lease that is being renewed.
+pub(super) struct Kept<'h> {
+    heart: &'h Heart,
+    lease: String,
+}
+
+impl Drop for Kept<'_> {
+    fn drop(&mut self) {
+        self.heart.lock().remove(&self.lease);
+    }
+}

@@ -1,0 +1,8 @@
+//! The binary as people use it: real processes, real files, real signals.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+mod lab;
+mod running;
+mod serving;
+mod talking;
