@@ -40,9 +40,3 @@ pub const TTL_SECONDS_MAX: i64 = 604_800;
 pub const LAPSES_MAX: u32 = 3;
 /// Holds a shard may have at once.
 pub const HOLDS_MAX: usize = 10_000;
-/// Rounds of causes a chain of triggered work may have.
-pub const CAUSAL_DEPTH_MAX: u32 = 8;
-/// Rounds one robot may open for one item within [`LOOP_WINDOW_SECONDS`].
-pub const LOOP_ROUNDS_MAX: u32 = 100;
-/// The window of [`LOOP_ROUNDS_MAX`].
-pub const LOOP_WINDOW_SECONDS: i64 = 3_600;

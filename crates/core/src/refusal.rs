@@ -66,8 +66,6 @@ codes! {
     BatchSealed = "batch-sealed",
     /// Another instance of a singleton robot is at work.
     RobotBusy = "robot-busy",
-    /// The collection still has open work.
-    NotEmpty = "not-empty",
     /// Too many of this kind exist.
     LimitReached = "limit-reached",
     /// The store is short of space; only reports of running work are taken.

@@ -3,8 +3,8 @@
 use crate::ids::{
     BatchId, CollectionId, FlowId, HoldId, ItemId, LeaseId, Span, TaskId, Token, VersionId,
 };
-use crate::rows::{Body, Item, Letter, Version};
-use crate::text::{Name, Text};
+use crate::rows::{Body, Item, Version};
+use crate::text::Name;
 
 /// An answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -123,17 +123,4 @@ pub struct GrantedTask {
     pub body: Body,
     /// The version whose step it is.
     pub version: Version,
-}
-
-/// A letter to be delivered next.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct DueLetter {
-    /// To whom.
-    pub to: Text,
-    /// Its number.
-    pub n: i64,
-    /// The letter.
-    pub letter: Letter,
-    /// Tries so far.
-    pub tries: u32,
 }

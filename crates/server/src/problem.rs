@@ -36,7 +36,6 @@ pub(crate) fn status_of(code: Code) -> StatusCode {
         | Code::Cycle
         | Code::BatchSealed
         | Code::RobotBusy
-        | Code::NotEmpty
         | Code::LimitReached => StatusCode::CONFLICT,
         Code::LeaseOver => StatusCode::GONE,
         Code::TooLarge => StatusCode::PAYLOAD_TOO_LARGE,
