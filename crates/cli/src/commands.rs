@@ -10,6 +10,7 @@ mod guard;
 mod hold;
 mod item;
 mod key;
+mod launch;
 mod serve;
 mod status;
 mod submit;
@@ -57,6 +58,9 @@ pub(crate) enum Command {
     /// Ends the tasks of a worker that died.
     #[command(hide = true)]
     Guard(guard::Args),
+    /// Becomes a task when its worker says so.
+    #[command(hide = true)]
+    Launch(launch::Args),
     /// Checks a store that no server has open: everything, against everything.
     Doctor(doctor::Args),
     /// Measures the engine, or the machine below it.
@@ -82,6 +86,7 @@ pub(crate) fn run(command: Command) -> anyhow::Result<ExitCode> {
         Command::Why(args) => why::run(args),
         Command::Key(args) => key::run(args),
         Command::Guard(args) => guard::run(args),
+        Command::Launch(args) => launch::run(args),
         Command::Doctor(args) => doctor::run(args),
         Command::Bench(args) => bench::run(args),
     }

@@ -4,11 +4,13 @@
 //! heart, renews every lease in time, whatever the tasks do, and passes on the server's wish to
 //! stop one. A worker that could not renew in time stops its process and publishes nothing.
 //!
-//! Reading order: `slot` (claim, run, report) · `process` (one running task) · `output` (what it
-//! writes) · `heart` (signs of life) · `guard` (what happens when the worker dies).
+//! Reading order: `slot` (claim, run, report) · `process` (one running task) · `launch` (how it
+//! begins) · `output` (what it writes) · `heart` (signs of life) · `guard` (what happens when the
+//! worker dies).
 
 pub(crate) mod guard;
 mod heart;
+pub(crate) mod launch;
 mod output;
 mod process;
 mod slot;

@@ -2,15 +2,16 @@
 
 use std::collections::BTreeMap;
 use std::io;
-use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
+use std::os::unix::process::ExitStatusExt as _;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Stdio};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
 
 use super::guard::Guard;
+use super::launch::{Launcher, discard};
 use super::output::Output;
 
 /// How long a task may take to end after TERM; then it is killed.
@@ -117,10 +118,15 @@ impl Reins {
 /// Runs it to its end. Nothing of its group is left when this returns.
 pub(super) fn run(order: &Order<'_>, run: &Run, guard: &Guard) -> io::Result<End> {
     let Run { reins, output } = run;
-    let mut child = spawn(order)?;
-    let until = Instant::now() + order.timeout;
+    let (mut child, launcher) = spawn(order)?;
     let group = Pid::from_child(&child);
     let guarded = guard.watch(group);
+    // Only now may it begin: whatever happens to the worker, the guard knows the group.
+    if let Err(error) = launcher.go() {
+        discard(child);
+        return Err(error);
+    }
+    let until = Instant::now() + order.timeout;
     if let Some(stream) = child.stdout.take() {
         output.catch(stream);
     }
@@ -145,18 +151,11 @@ pub(super) fn run(order: &Order<'_>, run: &Run, guard: &Guard) -> io::Result<End
     Ok(end.unwrap_or(End::Exited(code)))
 }
 
-fn spawn(order: &Order<'_>) -> io::Result<Child> {
-    let (program, arguments) = order.argv.split_first().ok_or(io::ErrorKind::InvalidInput)?;
-    Command::new(program)
-        .args(arguments)
-        .env_clear()
-        .envs(order.env)
-        .current_dir(order.folder)
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .process_group(0)
-        .spawn()
+fn spawn(order: &Order<'_>) -> io::Result<(Child, Launcher)> {
+    let (mut command, launcher) = Launcher::ready(order.argv)?;
+    command.env_clear().envs(order.env).current_dir(order.folder);
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    Ok((command.spawn()?, launcher))
 }
 
 /// Tells the reins when the first process has ended, without reaping it.

@@ -9,6 +9,8 @@ use serde_json::Value;
 
 /// How long anything in these tests may take.
 const PATIENCE: Duration = Duration::from_secs(60);
+/// The rest between two looks, so that a wait takes no time from what it waits for.
+const LOOK: Duration = Duration::from_millis(5);
 
 pub(crate) struct Lab {
     folder: tempfile::TempDir,
@@ -116,6 +118,7 @@ impl Lab {
                 return shown;
             }
             assert!(Instant::now() < until, "{task} is still {shown}");
+            std::thread::sleep(LOOK);
         }
     }
 
@@ -155,6 +158,7 @@ pub(crate) fn read_soon(path: &Path) -> String {
             Ok(text) if text.ends_with('\n') => return text,
             Ok(_) | Err(_) => assert!(Instant::now() < until, "{} is missing", path.display()),
         }
+        std::thread::sleep(LOOK);
     }
 }
 
@@ -171,6 +175,6 @@ pub(crate) fn gone_soon(pid: &str) {
     let until = Instant::now() + PATIENCE;
     while is_alive(pid) {
         assert!(Instant::now() < until, "process {pid} is still there");
-        std::thread::yield_now();
+        std::thread::sleep(LOOK);
     }
 }
