@@ -88,6 +88,8 @@ macro_rules! sheet {
             events_kept: usize,
             /// Tasks that settled since the last commit, with their items.
             cold: Vec<(TaskId, ItemId)>,
+            /// Tasks that settled in the turn whose commit is under way.
+            cold_flying: Vec<(TaskId, ItemId)>,
             /// Number and seal of the newest commit.
             pub head: CommitHead,
             /// The shard whose rows these are.
@@ -104,6 +106,7 @@ macro_rules! sheet {
                     events: Vec::new(),
                     events_kept: 0,
                     cold: Vec::new(),
+                    cold_flying: Vec::new(),
                     head: CommitHead::default(),
                     shard,
                 }
@@ -169,12 +172,37 @@ macro_rules! sheet {
                 self.events.clear();
                 self.events_kept = 0;
                 self.head = head;
-                self.drop_cold();
+                let cold = std::mem::take(&mut self.cold);
+                self.drop_cold(cold);
+            }
+
+            /// Packs what was written into a parcel that somebody else makes durable, and begins
+            /// the next turn on this sheet. One parcel at a time may be under way; what is loaded
+            /// meanwhile is corrected by what it holds.
+            #[must_use]
+            pub fn launch(&mut self) -> Self {
+                let mut parcel = Self::new(self.shard);
+                $(self.$table.launch(&mut parcel.$table);)*
+                $(self.$list.launch(&mut parcel.$list);)*
+                parcel.events = std::mem::take(&mut self.events);
+                parcel.head = self.head;
+                self.events_kept = 0;
+                self.cold_flying = std::mem::take(&mut self.cold);
+                parcel
+            }
+
+            /// The parcel under way is durable now.
+            pub fn landed(&mut self, head: CommitHead) {
+                $(self.$table.landed();)*
+                $(self.$list.landed();)*
+                self.head = head;
+                let cold = std::mem::take(&mut self.cold_flying);
+                self.drop_cold(cold);
             }
 
             /// Drops what is kept of tasks that have settled: they are rarely asked for again.
-            fn drop_cold(&mut self) {
-                for (task, item) in std::mem::take(&mut self.cold) {
+            fn drop_cold(&mut self, cold: Vec<(TaskId, ItemId)>) {
+                for (task, item) in cold {
                     self.tasks.drop_clean(&task);
                     self.bodies.drop_clean(&task);
                     self.dependents.drop_clean(&Target::Task(task));
@@ -183,9 +211,8 @@ macro_rules! sheet {
                 }
             }
 
-            /// Drops everything that can be loaded again. Only between commits.
+            /// Drops everything that can be loaded again.
             pub fn forget(&mut self) {
-                debug_assert!(self.events.is_empty(), "forgetting what is not committed");
                 $(self.$table.forget();)*
                 $(self.$list.forget();)*
             }

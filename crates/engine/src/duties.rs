@@ -79,6 +79,11 @@ impl Duties {
         self.refresh.is_due() && self.rests[Duty::Refresh as usize] <= clock
     }
 
+    /// Whether every lease that was alive at the start has its fresh term, durably.
+    pub(crate) fn refresh_is_done(&self) -> bool {
+        self.refresh.is_done()
+    }
+
     /// Commands that are due, each duty at most once.
     pub(crate) fn due(&mut self, view: &View, at: Moment) -> Result<Vec<(Duty, Command)>, Stop> {
         let mut due = Vec::new();

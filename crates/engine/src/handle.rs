@@ -4,7 +4,7 @@
 //! that a command is never decided before one whose reply its caller had already seen.
 
 use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError, mpsc};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
 use std::time::Duration;
 
 use armarius_core::command::{Claim, Command};
@@ -36,6 +36,12 @@ pub(crate) struct Shared {
     pub(crate) readers: Readers,
     pub(crate) tally: Mutex<Tally>,
     pub(crate) clock: Arc<dyn Clock>,
+}
+
+impl Shared {
+    pub(crate) fn tally(&self) -> MutexGuard<'_, Tally> {
+        self.tally.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 impl Handle {
@@ -116,7 +122,7 @@ impl Handle {
     /// What the lane has done.
     #[must_use]
     pub fn stats(&self) -> Stats {
-        let mut stats = self.shared.tally.lock().unwrap_or_else(PoisonError::into_inner).snapshot();
+        let mut stats = self.shared.tally().snapshot();
         let loads = self.shared.queue.loads();
         stats.waiting = Urgency::ALL.into_iter().map(|u| (u, loads[u.place()].commands)).collect();
         stats

@@ -9,6 +9,9 @@
 //! only up to its mark ([`group::mark`]), every line that waits gets at least one command into
 //! every group, and only what room is left then is given out again in the same order.
 //!
+//! **Two at a time.** When much is waiting, a group takes half of it and is made durable on a
+//! thread of its own, while the lane decides the next one ([`flight`]).
+//!
 //! **What can go wrong.** A refusal disturbs nobody: the rules take back what they wrote. When a
 //! store cannot load or commit, or the rules break, the view is thrown away and the group's
 //! commands are run one by one ([`alone`]), so that only the one that cannot be is told so. When
@@ -17,6 +20,7 @@
 //! [`Urgency`]: crate::urgency::Urgency
 
 mod alone;
+mod flight;
 mod group;
 mod settle;
 mod turn;
@@ -24,12 +28,14 @@ mod verdict;
 
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Arc, MutexGuard, PoisonError};
+use std::sync::{Arc, MutexGuard};
+use std::thread;
 use std::time::Duration;
 
 use armarius_core::ids::Time;
 use armarius_core::view::View;
 
+use self::flight::Runway;
 use crate::bell::Bell;
 use crate::chance::Chance;
 use crate::clock::Clock;
@@ -44,7 +50,10 @@ use crate::stats::Tally;
 
 /// The lane's own things; nobody else touches them.
 struct Lane<'a> {
-    store: Box<dyn Store>,
+    place: Place,
+    /// `None` when every commit is made on the lane's own thread.
+    runway: Option<Runway>,
+    fly_commands_min: usize,
     view: View,
     shard: u16,
     decide: Decide,
@@ -68,28 +77,47 @@ struct Lane<'a> {
     began: (Time, Duration),
 }
 
+/// Where the store is.
+enum Place {
+    /// Here; with a transaction or without.
+    Home { store: Box<dyn Store>, begun: bool },
+    /// Under way with so many commands.
+    Away { commands: usize },
+}
+
 /// Runs a lane until it is told to stop or cannot go on, and says how it ended.
 pub(crate) fn run(store: Box<dyn Store>, mut options: Options, shared: &Shared) {
     let on_fatal = options.on_fatal.take();
-    let mut lane = Lane::new(store, options, shared);
-    let end = catch_unwind(AssertUnwindSafe(|| lane.go()))
-        .unwrap_or_else(|panic| Err(Fatal::software(verdict::panic_text(&*panic))));
-    let stage = match &end {
-        Ok(()) => Stage::Stopped,
-        Err(fatal) => Stage::Failed(fatal.clone()),
-    };
-    // First the word, then the answers: who is told `stopped` can ask why.
-    shared.queue.end(stage);
-    drop(lane);
+    let end = thread::scope(|scope| {
+        let runway = Runway::open(&*store, shared, scope);
+        let mut lane = Lane::new(store, runway, options, shared);
+        let end = catch_unwind(AssertUnwindSafe(|| lane.go()))
+            .unwrap_or_else(|panic| Err(Fatal::software(verdict::panic_text(&*panic))));
+        let stage = match &end {
+            Ok(()) => Stage::Stopped,
+            Err(fatal) => Stage::Failed(fatal.clone()),
+        };
+        // First the word, then the answers: who is told `stopped` can ask why.
+        shared.queue.end(stage);
+        drop(lane);
+        end
+    });
     if let (Err(fatal), Some(tell)) = (end, on_fatal) {
         tell(&fatal);
     }
 }
 
 impl<'a> Lane<'a> {
-    fn new(store: Box<dyn Store>, options: Options, shared: &'a Shared) -> Self {
+    fn new(
+        store: Box<dyn Store>,
+        runway: Option<Runway>,
+        options: Options,
+        shared: &'a Shared,
+    ) -> Self {
         Self {
-            store,
+            place: Place::Home { store, begun: false },
+            runway,
+            fly_commands_min: options.fly_commands_min.max(1),
             view: View::new(options.shard),
             shard: options.shard,
             decide: options.decide,
@@ -120,7 +148,8 @@ impl<'a> Lane<'a> {
                 match self.shared.queue.stage() {
                     Stage::Running => {}
                     // Errands that are left go on after the next start.
-                    Stage::Stopping | Stage::Stopped | Stage::Failed(_) => break,
+                    Stage::Stopping | Stage::Stopped | Stage::Failed(_) if self.is_home() => break,
+                    Stage::Stopping | Stage::Stopped | Stage::Failed(_) => {}
                 }
             }
             wake = self.turn()?;
@@ -130,6 +159,6 @@ impl<'a> Lane<'a> {
     }
 
     fn tally(&self) -> MutexGuard<'a, Tally> {
-        self.shared.tally.lock().unwrap_or_else(PoisonError::into_inner)
+        self.shared.tally()
     }
 }

@@ -14,6 +14,9 @@ use crate::exit::Fatal;
 
 /// Rows one group may write.
 pub const GROUP_ROWS_MAX: usize = 20_000;
+/// Commands in line or under way from which on a group takes only half of them, so that one half is
+/// decided while the other is being written. Below it handing over costs more than it gains.
+pub const FLY_COMMANDS_MIN: usize = 16;
 /// Bytes of text the commands of one group may carry.
 pub const GROUP_BYTES_MAX: usize = 16 * 1024 * 1024;
 /// Time one group may spend deciding.
@@ -57,6 +60,8 @@ pub struct Options {
     pub with_duties: bool,
     /// Rows one group may write.
     pub group_rows_max: usize,
+    /// Commands from which on one group is decided while another is being written.
+    pub fly_commands_min: usize,
     /// Commands that may wait in one line.
     pub line_commands_max: usize,
     /// Rows the view may keep between groups.
@@ -76,6 +81,7 @@ impl Default for Options {
             decide: armarius_core::decide,
             with_duties: true,
             group_rows_max: GROUP_ROWS_MAX,
+            fly_commands_min: FLY_COMMANDS_MIN,
             line_commands_max: LINE_COMMANDS_MAX,
             cache_rows_max: CACHE_ROWS_MAX,
             readers: READERS,

@@ -33,6 +33,8 @@ struct Inner {
     lines: [VecDeque<Order>; LINES],
     loads: [Load; LINES],
     stage: Stage,
+    /// A commit under way has ended, and the lane has not looked yet.
+    landed: bool,
     lane_sleeps: bool,
     senders_wait: usize,
 }
@@ -63,6 +65,7 @@ impl Queue {
             lines: Default::default(),
             loads: Default::default(),
             stage: Stage::Running,
+            landed: false,
             lane_sleeps: false,
             senders_wait: 0,
         };
@@ -118,8 +121,9 @@ impl Queue {
         Ok(())
     }
 
-    /// Forgets what the lane has decided, waits until something arrives, the engine is told to
-    /// stop, or the clock shows `until`, and moves what arrived to the lane's own lines.
+    /// Forgets what the lane has decided, waits until something arrives, a commit under way has
+    /// ended, the engine is told to stop, or the clock shows `until`, and moves what arrived to the
+    /// lane's own lines.
     pub(crate) fn take(
         &self,
         own: &mut [VecDeque<Order>; LINES],
@@ -137,7 +141,8 @@ impl Queue {
         }
         loop {
             let waiting = inner.lines.iter().any(|l| !l.is_empty());
-            if waiting || inner.stage != Stage::Running || clock.now() >= until {
+            let told = inner.landed || inner.stage != Stage::Running;
+            if waiting || told || clock.now() >= until {
                 break;
             }
             inner.lane_sleeps = true;
@@ -156,6 +161,26 @@ impl Queue {
                 own.append(line);
             }
         }
+    }
+
+    /// Wakes the lane because a commit under way has ended.
+    pub(crate) fn land(&self) {
+        let mut inner = self.lock();
+        inner.landed = true;
+        if inner.lane_sleeps {
+            inner.lane_sleeps = false;
+            self.news.notify_one();
+        }
+    }
+
+    /// The lane has seen that its commit has ended.
+    pub(crate) fn seen_landing(&self) {
+        self.lock().landed = false;
+    }
+
+    /// Whether a commit under way has ended.
+    pub(crate) fn has_landed(&self) -> bool {
+        self.lock().landed
     }
 
     /// Wakes the lane to look at its clock again.

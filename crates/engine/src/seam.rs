@@ -29,6 +29,12 @@ pub trait Store: Send {
     /// Ends a transaction that is not wanted.
     fn abandon(&mut self);
 
+    /// Whether nobody else ever writes to it. Then a commit may be made durable on another thread
+    /// while the next group is decided from what a reader shows.
+    fn may_fly(&self) -> bool {
+        false
+    }
+
     /// A read-only side of the same store, for another thread.
     fn reader(&self) -> Result<Box<dyn Reader>, StoreError>;
 

@@ -191,6 +191,10 @@ impl Store for Sqlite {
         self.desk.words.rolled_back();
     }
 
+    fn may_fly(&self) -> bool {
+        true
+    }
+
     fn reader(&self) -> Result<Box<dyn Reader>, StoreError> {
         Ok(Box::new(read::SqliteReader::open(&self.path, &self.options)?))
     }

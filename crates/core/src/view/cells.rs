@@ -70,11 +70,13 @@ impl<K: Ord + Hash + Clone, V> Cells<K, V> {
         }
     }
 
-    pub(super) fn clear(&mut self) {
+    /// Drops everything else. Into a new map, because an emptied one would keep the room it had.
+    pub(super) fn keep_only(&mut self, wanted: impl Fn(&V) -> bool) {
         match self {
-            Self::Ordered(map) => map.clear(),
-            // A new map, because an emptied one would keep the room it had.
-            Self::Scattered(map) => *map = HashMap::new(),
+            Self::Ordered(map) => map.retain(|_, v| wanted(v)),
+            Self::Scattered(map) => {
+                *map = std::mem::take(map).into_iter().filter(|(_, v)| wanted(v)).collect();
+            }
         }
     }
 }

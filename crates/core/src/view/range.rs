@@ -17,6 +17,10 @@ pub struct Ranged<P, K, R> {
     dirty: BTreeSet<P>,
     /// Entries written since the last commit.
     dirty_len: usize,
+    /// Lists written by the turn before this one, whose commit is under way.
+    flying: BTreeSet<P>,
+    /// What a parcel carries.
+    carried: Vec<(P, K, Option<R>)>,
     undo: Vec<Undo<P, K, R>>,
 }
 
@@ -25,6 +29,8 @@ struct List<K, R> {
     rows: BTreeMap<K, R>,
     known: Option<Stretch<K>>,
     changes: BTreeMap<K, Option<R>>,
+    /// Changes whose commit is under way: a store may show the list with or without them.
+    flying: BTreeMap<K, Option<R>>,
 }
 
 /// Everything after `after` (or from the start) up to and including `upto` (or to the end).
@@ -50,7 +56,8 @@ impl<K: Ord> Stretch<K> {
 
 impl<K: Ord, R> Default for List<K, R> {
     fn default() -> Self {
-        Self { rows: BTreeMap::new(), known: None, changes: BTreeMap::new() }
+        let (changes, flying) = (BTreeMap::new(), BTreeMap::new());
+        Self { rows: BTreeMap::new(), known: None, changes, flying }
     }
 }
 
@@ -63,6 +70,8 @@ impl<P: Ord + Clone, K: Ord + Clone, R: Clone> Ranged<P, K, R> {
             need,
             dirty: BTreeSet::new(),
             dirty_len: 0,
+            flying: BTreeSet::new(),
+            carried: Vec::new(),
             undo: Vec::new(),
         }
     }
@@ -93,7 +102,7 @@ impl<P: Ord + Clone, K: Ord + Clone, R: Clone> Ranged<P, K, R> {
             return Ok(rows.range((lower, Bound::Unbounded)));
         }
         // What was removed since the last commit is still in the store, and must be read past.
-        let slack = found.map_or(0, |l| l.changes.len());
+        let slack = found.map_or(0, |l| l.changes.len() + l.flying.len());
         Err(Stop::need((self.need)(list.clone(), after.cloned(), n + slack)))
     }
 
@@ -138,7 +147,7 @@ impl<P: Ord + Clone, K: Ord + Clone, R: Clone> Ranged<P, K, R> {
         let upto = if complete { None } else { found.last().map(|(k, _)| k.clone()) };
         let stretch = Stretch { after, upto };
         l.rows = found.into_iter().collect();
-        for (key, change) in &l.changes {
+        for (key, change) in l.flying.iter().chain(&l.changes) {
             match change {
                 Some(row) if stretch.covers(key) => {
                     l.rows.insert(key.clone(), row.clone());
@@ -176,17 +185,20 @@ impl<P: Ord + Clone, K: Ord + Clone, R: Clone> Ranged<P, K, R> {
     /// Declares an empty list known, because its owner is new.
     pub fn begin(&mut self, list: P) {
         let l = self.lists.entry(list).or_default();
-        if l.known.is_none() && l.changes.is_empty() {
+        if l.known.is_none() && l.is_clean() {
             l.known = Some(Stretch { after: None, upto: None });
         }
     }
 
     /// What was written since the last commit.
     pub fn changes(&self) -> impl Iterator<Item = (&P, &K, Option<&R>)> {
-        self.dirty
+        let carried = self.carried.iter().map(|(p, k, c)| (p, k, c.as_ref()));
+        let dirty = self
+            .dirty
             .iter()
             .filter_map(|p| Some((p, self.lists.get(p)?)))
-            .flat_map(|(p, l)| l.changes.iter().map(move |(k, c)| (p, k, c.as_ref())))
+            .flat_map(|(p, l)| l.changes.iter().map(move |(k, c)| (p, k, c.as_ref())));
+        carried.chain(dirty)
     }
 
     /// Every known entry, for checks over a view that holds the whole world.
@@ -196,7 +208,7 @@ impl<P: Ord + Clone, K: Ord + Clone, R: Clone> Ranged<P, K, R> {
 
     /// How many entries were written since the last commit.
     pub fn dirty_len(&self) -> usize {
-        self.dirty_len
+        self.carried.len() + self.dirty_len
     }
 
     pub(super) fn len(&self) -> usize {
@@ -224,6 +236,33 @@ impl<P: Ord + Clone, K: Ord + Clone, R: Clone> Ranged<P, K, R> {
         }
     }
 
+    /// Copies what was written into a parcel; the next turn begins. Until [`Ranged::landed`] what
+    /// is loaded is corrected by it.
+    pub(super) fn launch(&mut self, parcel: &mut Self) {
+        debug_assert!(self.flying.is_empty(), "one flight at a time");
+        parcel.carried.reserve(self.dirty_len);
+        self.flying = std::mem::take(&mut self.dirty);
+        for list in &self.flying {
+            let Some(l) = self.lists.get_mut(list) else { continue };
+            l.flying = std::mem::take(&mut l.changes);
+            let entries = l.flying.iter().map(|(k, c)| (list.clone(), k.clone(), c.clone()));
+            parcel.carried.extend(entries);
+        }
+        self.dirty_len = 0;
+        self.undo.clear();
+    }
+
+    /// What was launched is durable.
+    pub(super) fn landed(&mut self) {
+        for list in std::mem::take(&mut self.flying) {
+            let Some(l) = self.lists.get_mut(&list) else { continue };
+            l.flying.clear();
+            if self.stay == Stay::Passing && l.changes.is_empty() {
+                self.lists.remove(&list);
+            }
+        }
+    }
+
     pub(super) fn committed(&mut self) {
         for list in std::mem::take(&mut self.dirty) {
             if self.stay == Stay::Passing {
@@ -242,19 +281,30 @@ impl<P: Ord + Clone, K: Ord + Clone, R: Clone> Ranged<P, K, R> {
 
     /// Drops one list that can be loaded again.
     pub(super) fn drop_clean(&mut self, list: &P) {
-        if self.stay != Stay::Whole {
+        if self.stay != Stay::Whole && self.lists.get(list).is_some_and(List::is_clean) {
             self.lists.remove(list);
         }
     }
 
+    /// Drops everything that can be loaded again.
     pub(super) fn forget(&mut self) {
-        if self.stay != Stay::Whole {
-            self.lists.clear();
+        if self.stay == Stay::Whole {
+            return;
+        }
+        self.lists.retain(|_, l| !l.is_clean());
+        for l in self.lists.values_mut() {
+            l.rows = BTreeMap::new();
+            l.known = None;
         }
     }
 }
 
 impl<K: Ord, R> List<K, R> {
+    /// Whether a store shows everything that is known of it.
+    fn is_clean(&self) -> bool {
+        self.changes.is_empty() && self.flying.is_empty()
+    }
+
     /// The rows, when they answer for at least `n` entries after `after`.
     fn stretch_from(&self, after: Option<&K>, n: usize) -> Option<&BTreeMap<K, R>> {
         let known = self.known.as_ref()?;

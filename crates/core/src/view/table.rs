@@ -12,7 +12,11 @@ pub struct Table<K, R> {
     stay: Stay,
     need: fn(K) -> Need,
     dirty: Vec<K>,
-    /// Commits so far: a cell written in the present turn is dirty.
+    /// Written by the turn before this one, whose commit is under way.
+    flying: Vec<K>,
+    /// What a parcel carries.
+    carried: Vec<(K, Option<R>)>,
+    /// Turns so far: a cell written in the present turn is dirty.
     turn: u64,
     undo: Vec<(K, Option<Cell<R>>)>,
 }
@@ -27,7 +31,16 @@ struct Cell<R> {
 impl<K: Ord + Hash + Clone, R> Table<K, R> {
     pub(super) fn new(need: fn(K) -> Need, stay: Stay) -> Self {
         let cells = if stay == Stay::Whole { Cells::ordered() } else { Cells::scattered() };
-        Self { cells, stay, need, dirty: Vec::new(), turn: 1, undo: Vec::new() }
+        Self {
+            cells,
+            stay,
+            need,
+            dirty: Vec::new(),
+            flying: Vec::new(),
+            carried: Vec::new(),
+            turn: 1,
+            undo: Vec::new(),
+        }
     }
 
     /// The row of a key, `None` when it is known to be absent.
@@ -81,12 +94,14 @@ impl<K: Ord + Hash + Clone, R> Table<K, R> {
 
     /// What was written since the last commit, each key once, with its final row.
     pub fn changes(&self) -> impl Iterator<Item = (&K, Option<&R>)> {
-        self.dirty.iter().filter_map(|k| Some((k, self.cells.get(k)?.row.as_ref())))
+        let carried = self.carried.iter().map(|(k, row)| (k, row.as_ref()));
+        let dirty = self.dirty.iter().filter_map(|k| Some((k, self.cells.get(k)?.row.as_ref())));
+        carried.chain(dirty)
     }
 
     /// How many rows were written since the last commit.
     pub fn dirty_len(&self) -> usize {
-        self.dirty.len()
+        self.carried.len() + self.dirty.len()
     }
 
     /// Gives another sheet what is known of a key.
@@ -138,6 +153,29 @@ impl<K: Ord + Hash + Clone, R> Table<K, R> {
         }
     }
 
+    /// Copies what was written into a parcel; the next turn begins. Until [`Table::landed`] nothing
+    /// of it is dropped: a store does not show it yet.
+    pub(super) fn launch(&mut self, parcel: &mut Self)
+    where
+        R: Clone,
+    {
+        debug_assert!(self.flying.is_empty(), "one flight at a time");
+        parcel.carried = self.changes().map(|(k, row)| (k.clone(), row.cloned())).collect();
+        std::mem::swap(&mut self.flying, &mut self.dirty);
+        self.turn += 1;
+        self.undo.clear();
+    }
+
+    /// What was launched is durable.
+    pub(super) fn landed(&mut self) {
+        for key in self.flying.drain(..) {
+            let rewritten = self.cells.get(&key).is_some_and(|c| c.written == self.turn);
+            if self.stay == Stay::Passing && !rewritten {
+                self.cells.remove(&key);
+            }
+        }
+    }
+
     pub(super) fn committed(&mut self) {
         for key in self.dirty.drain(..) {
             if self.stay == Stay::Passing {
@@ -153,16 +191,25 @@ impl<K: Ord + Hash + Clone, R> Table<K, R> {
         self.cells.put_in_order();
     }
 
+    /// The oldest turn that is not durable yet.
+    fn oldest_pending(&self) -> u64 {
+        if self.flying.is_empty() { self.turn } else { self.turn - 1 }
+    }
+
     /// Drops one row that can be loaded again.
     pub(super) fn drop_clean(&mut self, key: &K) {
-        if self.stay != Stay::Whole {
+        let pending = self.oldest_pending();
+        let clean = self.cells.get(key).is_some_and(|c| c.written < pending);
+        if self.stay != Stay::Whole && clean {
             self.cells.remove(key);
         }
     }
 
+    /// Drops every row that can be loaded again.
     pub(super) fn forget(&mut self) {
+        let pending = self.oldest_pending();
         if self.stay != Stay::Whole {
-            self.cells.clear();
+            self.cells.keep_only(|c| c.written >= pending);
         }
     }
 }

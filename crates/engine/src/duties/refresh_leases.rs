@@ -18,6 +18,10 @@ impl Refresh {
         *self == Self::Due
     }
 
+    pub(super) fn is_done(&self) -> bool {
+        *self == Self::Done
+    }
+
     pub(super) fn did(&mut self, more: bool) {
         *self = if more { Self::Due } else { Self::Decided };
     }

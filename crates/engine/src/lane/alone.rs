@@ -89,7 +89,7 @@ impl Lane<'_> {
     fn try_one(&mut self, entry: &mut Entry) -> Result<Outcome, Failed> {
         let now = self.begin().map_err(Failed::ToBegin)?;
         if self.short && needs_room(&entry.call.command) {
-            self.store.abandon();
+            self.abandon();
             return Ok(Err(no_room()));
         }
         entry.call.now = now;

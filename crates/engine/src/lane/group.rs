@@ -57,15 +57,44 @@ pub(super) struct Group {
     pub(super) now: Time,
     /// New work is not taken.
     pub(super) short: bool,
+    /// Whether it is written while the next one is decided.
+    pub(super) flies: bool,
     began: Duration,
     rows_max: usize,
+    commands_max: usize,
     bytes: usize,
     served: [bool; LINES],
 }
 
 impl Group {
     pub(super) fn new(now: Time, short: bool, began: Duration, rows_max: usize) -> Self {
-        Self { entries: Vec::new(), now, short, began, rows_max, bytes: 0, served: [false; LINES] }
+        Self {
+            entries: Vec::new(),
+            now,
+            short,
+            flies: false,
+            began,
+            rows_max,
+            commands_max: usize::MAX,
+            bytes: 0,
+            served: [false; LINES],
+        }
+    }
+
+    /// Takes no more than so many commands, and is written while the next one is decided.
+    pub(super) fn fly(&mut self, commands_max: usize) {
+        self.flies = true;
+        self.commands_max = commands_max.max(1);
+    }
+
+    /// Whether anything more may enter, with so many rows written at this moment.
+    pub(super) fn has_room(&self, rows: usize, at: Duration) -> bool {
+        self.fill(rows, at) < FULL
+    }
+
+    /// When it is full, whatever is in it.
+    pub(super) fn ends(&self) -> Duration {
+        self.began + GROUP_DECIDE_MAX
     }
 
     /// Whether a line may bring one more command, with so many rows written at this moment.
@@ -79,12 +108,14 @@ impl Group {
         self.bytes += bytes;
     }
 
-    /// How full the group is, in thousandths: by rows, time or text, whichever is most.
+    /// How full the group is, in thousandths: by rows, time, text or commands, whichever is most.
     fn fill(&self, rows: usize, at: Duration) -> usize {
         let spent = at.saturating_sub(self.began).as_micros();
         let time = spent * FULL as u128 / GROUP_DECIDE_MAX.as_micros();
         let time = usize::try_from(time).unwrap_or(usize::MAX);
-        (rows * FULL / self.rows_max).max(self.bytes * FULL / GROUP_BYTES_MAX).max(time)
+        let commands = self.entries.len().saturating_mul(FULL) / self.commands_max;
+        let text = self.bytes * FULL / GROUP_BYTES_MAX;
+        (rows * FULL / self.rows_max).max(text).max(commands).max(time)
     }
 }
 

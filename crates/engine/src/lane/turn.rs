@@ -10,9 +10,9 @@ use armarius_core::rows::Counter;
 use armarius_core::text::Name;
 use armarius_core::view::{Stop, View};
 
-use super::Lane;
 use super::group::{Entry, FULL, Group, mark};
 use super::verdict::Trouble;
+use super::{Lane, Place};
 use crate::duties::{Duty, Moment};
 use crate::error::{EngineError, no_room};
 use crate::exit::Fatal;
@@ -27,15 +27,55 @@ const DUTY_ACTOR: &str = "armarius";
 impl Lane<'_> {
     /// Does what is waiting, and says when to wake even if nothing comes.
     pub(super) fn turn(&mut self) -> Result<Duration, Fatal> {
+        if self.shared.queue.has_landed()
+            && let Some((trouble, entries)) = self.land()?
+        {
+            let went_well = self.run_alone(entries, &trouble)?;
+            return Ok(if went_well { self.clock.now() } else { self.rest() });
+        }
         let mut group = match self.begin() {
-            Ok(now) => Group::new(now, self.short, self.clock.now(), self.group_rows_max),
+            Ok(now) => self.new_group(now),
             Err(trouble) => return self.turn_away(&trouble),
         };
         let went_well = match self.form(&mut group) {
             Ok(()) => self.settle(group)?,
-            Err(trouble) => self.run_alone(group.entries, &trouble)?,
+            Err(trouble) => self.break_up(group, trouble)?,
         };
-        Ok(if went_well { self.next_wake() } else { self.rest() })
+        Ok(match (went_well, self.is_home()) {
+            (true, true) => self.next_wake(),
+            // It waits for the landing in its next turn.
+            (true, false) => self.clock.now(),
+            (false, _) => self.rest(),
+        })
+    }
+
+    /// A group of all that is waiting; or of half of it, if it is worth while to have one half
+    /// decided while the other is being written.
+    fn new_group(&self, now: Time) -> Group {
+        let mut group = Group::new(now, self.short, self.clock.now(), self.group_rows_max);
+        let under_way = match &self.place {
+            Place::Home { .. } => 0,
+            Place::Away { commands } => *commands,
+        };
+        let commands = under_way + self.lines.iter().map(VecDeque::len).sum::<usize>();
+        if self.runway.is_some() && commands >= self.fly_commands_min {
+            group.fly(commands.div_ceil(2));
+        }
+        group
+    }
+
+    /// A group that could not be formed. What is under way is waited for first.
+    fn break_up(&mut self, group: Group, trouble: Trouble) -> Result<bool, Fatal> {
+        let (trouble, mut entries) = self.land()?.unwrap_or((trouble, Vec::new()));
+        entries.extend(group.entries);
+        self.run_alone(entries, &trouble)
+    }
+
+    pub(super) fn is_home(&self) -> bool {
+        match &self.place {
+            Place::Home { .. } => true,
+            Place::Away { .. } => false,
+        }
     }
 
     /// When to wake after a turn that went wrong: what failed by itself is not tried at once.
@@ -48,19 +88,32 @@ impl Lane<'_> {
     /// the store's clock stands behind it, because it was set back, time goes on as the lane's
     /// clock does: otherwise leases would live until the store's clock has caught up.
     pub(super) fn begin(&mut self) -> Result<Time, Trouble> {
-        let shown = self.store.begin(&mut self.view)?.max(Time(self.high_water()));
+        let (shown, short) = match &mut self.place {
+            Place::Home { store, begun } => {
+                *begun = false;
+                let shown = store.begin(&mut self.view)?;
+                *begun = true;
+                (shown, store.is_short_of_space())
+            }
+            // Its clock cannot be read now, and what room it has is not known anew.
+            Place::Away { .. } => (Time::ZERO, self.short),
+        };
+        let now = self.reckon(shown.max(Time(self.high_water())));
+        if self.short && !short {
+            self.bell.ring_everyone();
+        }
+        self.short = short;
+        Ok(now)
+    }
+
+    fn reckon(&mut self, shown: Time) -> Time {
         let clock = self.clock.now();
         let (last, last_clock) = self.began;
         let passed = clock.saturating_sub(last_clock).as_micros();
         let reckoned = last.plus(Span(i64::try_from(passed).unwrap_or(i64::MAX)));
         let now = if shown > last { shown } else { reckoned };
         self.began = (now, clock);
-        let short = self.store.is_short_of_space();
-        if self.short && !short {
-            self.bell.ring_everyone();
-        }
-        self.short = short;
-        Ok(now)
+        now
     }
 
     pub(super) fn high_water(&self) -> i64 {
@@ -87,7 +140,7 @@ impl Lane<'_> {
 
     /// Ends a transaction whose view is not to be trusted any more.
     pub(super) fn give_up(&mut self) {
-        self.store.abandon();
+        self.abandon();
         self.view = View::new(self.shard);
         self.touched = 0;
         self.bell.ring_everyone();
@@ -96,12 +149,33 @@ impl Lane<'_> {
         }
     }
 
-    /// Decides as much as the group may hold: each line up to its mark, then what room is left.
+    /// Decides what is waiting. While a commit is under way the group stays open for what arrives,
+    /// as long as it has room.
     fn form(&mut self, group: &mut Group) -> Result<(), Trouble> {
         let clock = self.clock.now();
         if self.duties.as_ref().is_some_and(|d| d.refresh_is_due(clock)) {
             self.do_duty(Duty::Refresh, Command::Refresh, group)?;
         }
+        self.fill(group)?;
+        while !self.is_home() && group.has_room(self.view.dirty_len(), self.clock.now()) {
+            let decided = std::mem::take(&mut self.decided);
+            self.shared.queue.take(&mut self.lines, decided, group.ends(), &*self.clock);
+            let landed = self.shared.queue.has_landed();
+            // A group with nobody in it is begun anew, on the store itself.
+            let empty = landed && group.entries.is_empty();
+            if empty || self.lines.iter().all(VecDeque::is_empty) {
+                break;
+            }
+            self.fill(group)?;
+            if landed {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Decides as much as the group may hold: each line up to its mark, then what room is left.
+    fn fill(&mut self, group: &mut Group) -> Result<(), Trouble> {
         for with_marks in [true, false] {
             for urgency in Urgency::ALL {
                 let mark = if with_marks { mark(urgency) } else { FULL };

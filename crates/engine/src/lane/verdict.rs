@@ -8,7 +8,7 @@ use armarius_core::refusal::Refusal;
 use armarius_core::reply::Reply;
 use armarius_core::view::{Need, Stop};
 
-use super::Lane;
+use super::{Lane, Place};
 use crate::error::EngineError;
 use crate::exit::Fatal;
 use crate::options::LOAD_ROUNDS_MAX;
@@ -92,7 +92,13 @@ impl Lane<'_> {
 
     fn load(&mut self, needs: &[Need]) -> Result<(), Trouble> {
         self.touched += needs.len();
-        Ok(self.store.load(needs, &mut self.view)?)
+        match (&mut self.place, &mut self.runway) {
+            (Place::Home { store, .. }, _) => Ok(store.load(needs, &mut self.view)?),
+            (Place::Away { .. }, Some(runway)) => {
+                Ok(runway.reader.look(needs, &mut self.view, false)?)
+            }
+            (Place::Away { .. }, None) => Err(Trouble::Broken("nothing to load from".to_owned())),
+        }
     }
 }
 

@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, VecDeque};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, mpsc};
 
 use armarius_core::command::{Call, Claim, Command, Ending, Report};
-use armarius_core::event::Commit;
+use armarius_core::event::{Commit, Event};
 use armarius_core::flow::Class;
 use armarius_core::ids::{
     BatchId, CollectionId, ErrandId, FlowId, ItemId, LeaseId, QueueId, Span, TaskId, Time, Token,
@@ -12,11 +12,13 @@ use armarius_core::ids::{
 };
 use armarius_core::refusal::{Code, Refusal};
 use armarius_core::reply::{Granted, Reply};
-use armarius_core::rows::{Collection, Errand, FlowRow, Follow, Idem, Made, Queue, Rank};
+use armarius_core::rows::{
+    Batch, Body, Collection, Errand, FlowRow, Follow, Idem, Item, Made, Queue, Rank, Task,
+};
 use armarius_core::text::{Name, Text};
 use armarius_core::view::{Need, Stop, View};
 use armarius_engine::clock::{Clock, HandClock};
-use armarius_engine::seam::{Description, Reader, Store, StoreError};
+use armarius_engine::seam::{Description, Reader, Store, StoreError, TaskFilter};
 use armarius_engine::{Engine, Handle, Options, Outcome, Request};
 
 /// The two queues of this small world: `one` in flow `f`, and `two`, which wants label `gpu`.
@@ -104,6 +106,25 @@ impl Log {
         self.lock().times.clone()
     }
 
+    fn load(&self, needs: &[Need], view: &mut View) {
+        for need in needs {
+            match need {
+                Need::Timer((), after, _) => view.timers.load((), *after, vec![], true),
+                Need::DueLease((), after, _) => view.due_leases.load((), *after, vec![], true),
+                Need::Errands((), after, _) => view.errands.load((), *after, vec![], true),
+                Need::Ready(queue, None, _) => {
+                    let inner = self.lock();
+                    let mine = inner.ready.iter().filter(|(q, _)| q == queue);
+                    let found = mine.map(|(_, rank)| (*rank, ())).collect();
+                    view.ready.load(*queue, None, found, true);
+                }
+                Need::Destination(to) => view.destinations.load(to.clone(), None),
+                Need::Letters(to, after, _) => view.letters.load(to.clone(), *after, vec![], true),
+                other => self.note(format!("ignored {other:?}")),
+            }
+        }
+    }
+
     pub(crate) fn lines(&self) -> Vec<String> {
         self.lock().lines.clone()
     }
@@ -118,6 +139,8 @@ impl Log {
 pub(crate) struct FakeStore {
     pub(crate) log: Arc<Log>,
     pub(crate) clock: Arc<HandClock>,
+    /// Whether its commits may be made on another thread.
+    pub(crate) flies: bool,
 }
 
 impl Store for FakeStore {
@@ -135,22 +158,7 @@ impl Store for FakeStore {
     }
 
     fn load(&mut self, needs: &[Need], view: &mut View) -> Result<(), StoreError> {
-        for need in needs {
-            match need {
-                Need::Timer((), after, _) => view.timers.load((), *after, vec![], true),
-                Need::DueLease((), after, _) => view.due_leases.load((), *after, vec![], true),
-                Need::Errands((), after, _) => view.errands.load((), *after, vec![], true),
-                Need::Ready(queue, None, _) => {
-                    let inner = self.log.lock();
-                    let mine = inner.ready.iter().filter(|(q, _)| q == queue);
-                    let found = mine.map(|(_, rank)| (*rank, ())).collect();
-                    view.ready.load(*queue, None, found, true);
-                }
-                Need::Destination(to) => view.destinations.load(to.clone(), None),
-                Need::Letters(to, after, _) => view.letters.load(to.clone(), *after, vec![], true),
-                other => self.log.note(format!("ignored {other:?}")),
-            }
-        }
+        self.log.load(needs, view);
         Ok(())
     }
 
@@ -163,6 +171,7 @@ impl Store for FakeStore {
         while inner.gate_closed {
             inner = self.log.moved.wait(inner).unwrap();
         }
+        assert!(!rows.contains(&"burst"), "the store broke");
         let poisoned = inner.poison.is_some_and(|p| rows.contains(&p));
         if let Some(error) = inner.faults.pop_front().flatten() {
             return Err(error);
@@ -185,8 +194,12 @@ impl Store for FakeStore {
 
     fn abandon(&mut self) {}
 
+    fn may_fly(&self) -> bool {
+        self.flies
+    }
+
     fn reader(&self) -> Result<Box<dyn Reader>, StoreError> {
-        Err(StoreError::Unusable("a fake answers no questions".to_owned()))
+        Ok(Box::new(FakeReader(Arc::clone(&self.log))))
     }
 
     fn describe(&self) -> Description {
@@ -201,6 +214,37 @@ impl Store for FakeStore {
 
     fn is_short_of_space(&mut self) -> bool {
         self.log.lock().short
+    }
+}
+
+/// What a lane reads through while its store is away.
+struct FakeReader(Arc<Log>);
+
+impl Reader for FakeReader {
+    fn look(&mut self, needs: &[Need], view: &mut View, _: bool) -> Result<(), StoreError> {
+        self.0.load(needs, view);
+        self.0.note(format!("looked {needs:?}"));
+        Ok(())
+    }
+
+    fn events(&mut self, _: ItemId, _: i64, _: usize) -> Result<Vec<Event>, StoreError> {
+        Ok(Vec::new())
+    }
+
+    fn commits(&mut self, _: i64, _: usize) -> Result<Vec<Commit>, StoreError> {
+        Ok(Vec::new())
+    }
+
+    fn tasks(&mut self, _: &TaskFilter) -> Result<Vec<(Body, Task)>, StoreError> {
+        Ok(Vec::new())
+    }
+
+    fn items(&mut self, _: CollectionId, _: ItemId, _: usize) -> Result<Vec<Item>, StoreError> {
+        Ok(Vec::new())
+    }
+
+    fn batches(&mut self, _: Option<BatchId>, _: usize) -> Result<Vec<Batch>, StoreError> {
+        Ok(Vec::new())
     }
 }
 
@@ -375,9 +419,21 @@ pub(crate) const DAWN: Time = Time(1_750_000_000_000_000);
 
 impl Bench {
     pub(crate) fn new(change: impl FnOnce(&mut Options)) -> Self {
+        Self::on(false, change)
+    }
+
+    /// A bench whose commits are made on another thread, from the first command on.
+    pub(crate) fn flying() -> Self {
+        let bench = Self::on(true, |o| o.fly_commands_min = 1);
+        // The very first commit, with the leases' fresh terms, is made on the lane's own thread.
+        bench.call(action("up")).unwrap();
+        bench
+    }
+
+    fn on(flies: bool, change: impl FnOnce(&mut Options)) -> Self {
         let clock = Arc::new(HandClock::at(DAWN));
         let log = Arc::new(Log::default());
-        let store = FakeStore { log: Arc::clone(&log), clock: Arc::clone(&clock) };
+        let store = FakeStore { log: Arc::clone(&log), clock: Arc::clone(&clock), flies };
         let mut options = Options {
             clock: Arc::<HandClock>::clone(&clock),
             decide,

@@ -5,6 +5,7 @@
 
 mod duties;
 mod fake;
+mod flying;
 mod groups;
 mod small_world;
 mod stopping;

@@ -94,7 +94,8 @@ fn patient(bench: &Bench, n: usize, step: &Step) -> anyhow::Result<Outcome> {
 fn load(path: &str, numbers: [&str; 2]) -> anyhow::Result<ExitCode> {
     let [seed, threads] = numbers;
     let (store, hand) = open_file(Path::new(path))?;
-    let options = Options { readers: 1, ..Options::default() };
+    // The smallest group is written while the next one is decided.
+    let options = Options { readers: 1, fly_commands_min: 1, ..Options::default() };
     let bench = Bench::start(Box::new(store), hand, seed.parse()?, options)?;
     for (n, step) in fan::home().iter().enumerate() {
         if let Err(EngineError::Stopped) = bench.play(n as u64, step) {

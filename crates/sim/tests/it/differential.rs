@@ -10,11 +10,11 @@ use armarius_core::command::Command;
 use armarius_core::event::Event;
 use armarius_core::ids::ItemId;
 use armarius_core::invariants;
-use armarius_engine::EngineError;
 use armarius_engine::seam::Store;
+use armarius_engine::{EngineError, Options};
 use armarius_sim::bench::without_duties;
 use armarius_sim::script::{BEGIN, Outcome};
-use armarius_sim::{Bench, Dice, Player, Step, Tape, fan};
+use armarius_sim::{Bench, Dice, Pilot, Player, Step, Tape, fan};
 use armarius_store::{Clock, Memory, World};
 
 use crate::room::{folder, open_file};
@@ -147,6 +147,11 @@ fn the_engine_on_memory_agrees() {
     }
 }
 
+/// Commands from which on commits are made while the next ones are decided: always, or as usual.
+fn flying(min: usize) -> Options {
+    Options { fly_commands_min: min, ..without_duties() }
+}
+
 #[test]
 fn the_engine_on_sqlite_agrees_also_after_restarts() {
     for seed in seeds(3) {
@@ -158,7 +163,8 @@ fn the_engine_on_sqlite_agrees_also_after_restarts() {
         while from < tape.steps.len() {
             let upto = (from + 1 + dice.below(120)).min(tape.steps.len());
             let (store, hand) = open_file(&path);
-            let bench = Bench::start(Box::new(store), hand, seed, without_duties()).unwrap();
+            let options = flying(1 + 100 * dice.below(2));
+            let bench = Bench::start(Box::new(store), hand, seed, options).unwrap();
             for n in from..upto {
                 let outcome = plain(bench.play(n as u64, &tape.steps[n]));
                 assert_eq!(outcome, tape.outcomes[n], "{seed} {n}: {:?}", tape.steps[n]);
@@ -194,6 +200,22 @@ fn forgetting_changes_nothing() {
             }
             equal(&tape.world, &player.store.dump(), &format!("seed {seed}, once in {often}"));
         }
+    }
+}
+
+/// Deciding on top of a commit that the store does not show yet, or already shows, changes nothing.
+#[test]
+fn a_commit_under_way_changes_nothing() {
+    for seed in seeds(6) {
+        let (clock, _) = Clock::hand(BEGIN);
+        let mut pilot = Pilot::new(Memory::with_clock(clock), seed).unwrap();
+        let tape = Tape::record(seed, STEPS);
+        for (n, step) in tape.steps.iter().enumerate() {
+            let outcome = pilot.play(step).unwrap();
+            assert_eq!(outcome, tape.outcomes[n], "{seed} {n}: {step:?}");
+        }
+        pilot.land().unwrap();
+        equal(&tape.world, &pilot.store.dump(), &format!("seed {seed}"));
     }
 }
 
@@ -278,7 +300,7 @@ fn bulks_through_the_engine_change_only_the_commits() {
         let place = folder();
         let path = place.path().join("a.db");
         let (store, hand) = open_file(&path);
-        let bench = Bench::start(Box::new(store), hand, seed, without_duties()).unwrap();
+        let bench = Bench::start(Box::new(store), hand, seed, flying(2)).unwrap();
         for (from, steps) in groups(&tape) {
             let outcomes = bench.play_together(from as u64, steps);
             let outcomes: Vec<Outcome> = outcomes.into_iter().map(plain).collect();
