@@ -195,7 +195,7 @@ fn hint_of(error: &StoreError) -> &'static str {
             "one data folder is for one server; stop the other one, or choose another --data"
         }
         StoreError::Full(_) => "free space on the disk of the data folder",
-        StoreError::Unavailable(_) => "try again in a moment",
+        StoreError::Unavailable(_) | StoreError::Unknown(_) => "try again in a moment",
         StoreError::Corrupt(_) => "restore a backup, or run `armarius doctor` to see more",
         StoreError::Disk(_) => "check the disk, then start again; what was acknowledged is there",
     }

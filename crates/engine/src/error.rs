@@ -6,7 +6,8 @@ use armarius_core::reply::Reply;
 /// What comes of a command.
 pub type Outcome = Result<Reply, EngineError>;
 
-/// Why there is no reply. In every case but [`EngineError::Stopped`] nothing was changed.
+/// Why there is no reply. In every case but [`EngineError::OutcomeUnknown`] and
+/// [`EngineError::Stopped`] nothing was changed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum EngineError {
     /// The caller's turn: the answer is no.
@@ -18,6 +19,10 @@ pub enum EngineError {
     /// Nobody's fault: trying again later may work.
     #[error("store is unavailable: {0}")]
     Unavailable(String),
+    /// Nobody's fault: it may have been done or not. The same request with the same idempotency key
+    /// does it once, whichever it was.
+    #[error("whether the change was made is not known: {0}")]
+    OutcomeUnknown(String),
     /// The program's fault: this command breaks it; other commands are not disturbed.
     #[error("internal error: {0}")]
     Internal(String),

@@ -36,7 +36,9 @@ impl Fatal {
     #[must_use]
     pub fn of(error: &StoreError) -> Option<Self> {
         let code = match error {
-            StoreError::Unavailable(_) | StoreError::Full(_) => return None,
+            StoreError::Unavailable(_) | StoreError::Full(_) | StoreError::Unknown(_) => {
+                return None;
+            }
             StoreError::Unusable(_) => UNUSABLE,
             StoreError::Corrupt(_) => CORRUPT,
             StoreError::Disk(_) => DISK,
@@ -61,6 +63,7 @@ mod tests {
         for (error, code) in [
             (StoreError::Unavailable(why.clone()), None),
             (StoreError::Full(why.clone()), None),
+            (StoreError::Unknown(why.clone()), None),
             (StoreError::Unusable(why.clone()), Some(69)),
             (StoreError::Corrupt(why.clone()), Some(65)),
             (StoreError::Disk(why), Some(74)),

@@ -26,7 +26,10 @@ impl Readers {
         };
         question(reader.as_mut()).map_err(|e| match e {
             StoreError::Full(why) => EngineError::Full(why),
-            StoreError::Unavailable(why) => EngineError::Unavailable(why),
+            // A question changes nothing.
+            StoreError::Unavailable(why) | StoreError::Unknown(why) => {
+                EngineError::Unavailable(why)
+            }
             StoreError::Unusable(_) | StoreError::Corrupt(_) | StoreError::Disk(_) => {
                 EngineError::Internal(e.to_string())
             }

@@ -4,11 +4,20 @@
 //! [`Store::load`], then [`Store::commit`] or [`Store::abandon`]. It keeps rows and history exactly
 //! as the view gives them and decides nothing. This trait is private to the workspace and may
 //! change any day; [`Reader`] is its read-only side, for questions that need no lane.
+//!
+//! A [`Database`] holds several shards, each with a store of its own, and may be shared by several
+//! engines at once. Its [`Atlas`] says where things are and what is new; nothing it says decides
+//! anything, it only says where to look.
+
+use std::time::Duration;
 
 use armarius_core::event::{Commit, Event};
-use armarius_core::ids::{BatchId, CollectionId, ItemId, QueueId, TaskId, Time};
+use armarius_core::ids::{
+    BatchId, CollectionId, ErrandId, HoldId, ItemId, LeaseId, QueueId, ScheduleId, TaskId, Time,
+};
 use armarius_core::rows::{Batch, Body, Item, Task};
 use armarius_core::task::State;
+use armarius_core::text::Name;
 use armarius_core::view::{Need, View};
 
 /// What remembers.
@@ -19,11 +28,29 @@ pub trait Store: Send {
     /// its data with other writers makes the view forget what they may have changed.
     fn begin(&mut self, view: &mut View) -> Result<Time, StoreError>;
 
+    /// As [`Store::begin`], but `None` at once when another engine is writing just now.
+    fn try_begin(&mut self, view: &mut View) -> Result<Option<Time>, StoreError> {
+        self.begin(view).map(Some)
+    }
+
+    /// After [`Store::begin`]: why something that was acknowledged may be missing, in a sentence
+    /// that names the window. The lane raises the epoch of tokens before it grants anything; the
+    /// store goes on saying so until a commit has been made durable.
+    fn doubt(&self) -> Option<String> {
+        None
+    }
+
+    /// Whether its time goes on while no engine runs, and other engines renew leases meanwhile.
+    /// Else live leases get a fresh term after a start.
+    fn is_shared(&self) -> bool {
+        false
+    }
+
     /// Loads what is needed into the view: every need is answered, if only by "absent".
     fn load(&mut self, needs: &[Need], view: &mut View) -> Result<(), StoreError>;
 
     /// Writes everything the view's tables, lists and events have changed, and the commit row, then
-    /// makes it durable. After an error nothing of it is there.
+    /// makes it durable. After an error nothing of it is there, [`StoreError::Unknown`] excepted.
     fn commit(&mut self, view: &View, commit: &Commit) -> Result<(), StoreError>;
 
     /// Ends a transaction that is not wanted.
@@ -73,6 +100,86 @@ pub trait Reader: Send {
     fn batches(&mut self, below: Option<BatchId>, max: usize) -> Result<Vec<Batch>, StoreError>;
 }
 
+/// Several shards behind one address. Numbers of different shards never meet.
+pub trait Database: Send {
+    /// How many shards there are, from 0.
+    fn shards(&self) -> u16;
+
+    /// The store of one shard. Nothing need be connected before its first transaction.
+    fn open(&self, shard: u16) -> Result<Box<dyn Store>, StoreError>;
+
+    /// A way to ask where things are, for one thread.
+    fn atlas(&self) -> Result<Box<dyn Atlas>, StoreError>;
+
+    /// A read-only side of all shards together: whole tables of all of them, a number wherever it
+    /// lives, lists that belong to nobody (leases that are due, errands) merged in their order.
+    fn reader(&self) -> Result<Box<dyn Reader>, StoreError>;
+
+    /// News of commits as they happen, where there are any; polling stands behind it.
+    fn signals(&self) -> Result<Option<Box<dyn Signals>>, StoreError>;
+
+    /// What it is and promises.
+    fn describe(&self) -> Description;
+}
+
+/// Where things are, and what is new. Always read outside of any lock: only a hint.
+pub trait Atlas: Send {
+    /// The shard of a collection: where it is, or where it would be made. The same for everyone.
+    fn place(&mut self, collection: &Name) -> Result<u16, StoreError>;
+
+    /// The shard where something is; `None` when it is nowhere.
+    fn find(&mut self, thing: Thing) -> Result<Option<u16>, StoreError>;
+
+    /// The state of all shards, in one question.
+    fn heads(&mut self) -> Result<Heads, StoreError>;
+}
+
+/// Something that has a number or a name of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Thing {
+    /// A lease.
+    Lease(LeaseId),
+    /// A task.
+    Task(TaskId),
+    /// A batch.
+    Batch(BatchId),
+    /// A hold.
+    Hold(HoldId),
+    /// A schedule.
+    Schedule(ScheduleId),
+    /// An errand.
+    Errand(ErrandId),
+}
+
+/// The state of all shards.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Heads {
+    /// The database's time.
+    pub now: Time,
+    /// One per shard, in order.
+    pub shards: Vec<Head>,
+}
+
+/// The state of one shard.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Head {
+    /// Number of its newest commit.
+    pub n: i64,
+    /// The first moment at which a lease, a timer or a hold with an end is due; the beginning of
+    /// time when errands are pending.
+    pub due: Option<Time>,
+    /// Collections with tasks in their queues, each with the best rank's `behind`: lower is sooner.
+    /// Queues closed by a hold may be left out.
+    pub ready: Vec<(Name, i32)>,
+}
+
+/// News of commits by anybody.
+pub trait Signals: Send {
+    /// Waits for news, no longer than `patience`; says which shards have some. After an error the
+    /// caller waits a moment and asks again: connecting anew is this side's business.
+    fn wait(&mut self, patience: Duration) -> Result<Vec<u16>, StoreError>;
+}
+
 /// Which tasks are wanted.
 #[derive(Clone, Debug, Default)]
 pub struct TaskFilter {
@@ -114,6 +221,9 @@ pub enum StoreError {
     /// There is no room; nothing was changed.
     #[error("store is full: {0}")]
     Full(String),
+    /// Whether the commit was made could not be found out. Nothing may be assumed.
+    #[error("whether the change was made is not known: {0}")]
+    Unknown(String),
     /// The store cannot be used by this process: held by another one, newer schema, wrong file.
     #[error("store cannot be used: {0}")]
     Unusable(String),

@@ -60,6 +60,7 @@ pub(crate) enum Own {
     BodyTooSlow,
     TooDeep,
     Unavailable,
+    OutcomeUnknown,
     StoreFull,
     Internal,
 }
@@ -79,6 +80,7 @@ impl Own {
             Self::BodyTooSlow => "body-too-slow",
             Self::TooDeep => "too-deep",
             Self::Unavailable => "unavailable",
+            Self::OutcomeUnknown => "outcome-unknown",
             Self::StoreFull => "store-full",
             Self::Internal => "internal",
         }
@@ -94,7 +96,7 @@ impl Own {
             Self::BadRequest | Self::TooDeep => StatusCode::BAD_REQUEST,
             Self::BodyTooLarge => StatusCode::PAYLOAD_TOO_LARGE,
             Self::BodyTooSlow => StatusCode::REQUEST_TIMEOUT,
-            Self::Unavailable => StatusCode::SERVICE_UNAVAILABLE,
+            Self::Unavailable | Self::OutcomeUnknown => StatusCode::SERVICE_UNAVAILABLE,
             Self::StoreFull => StatusCode::INSUFFICIENT_STORAGE,
             Self::Internal => StatusCode::INTERNAL_SERVER_ERROR,
         }
@@ -134,6 +136,11 @@ impl From<EngineError> for Fault {
                 Own::Unavailable,
                 "the store is unavailable at the moment; nothing was changed",
                 "send the same request again, with the same id",
+            ),
+            EngineError::OutcomeUnknown(_) => Self::own(
+                Own::OutcomeUnknown,
+                "the store was lost while it made the change; it was done wholly or not at all",
+                "send the same request again, with the same id: it is never done twice",
             ),
             EngineError::Stopped => Self::own(
                 Own::Unavailable,

@@ -111,7 +111,7 @@ impl Sqlite {
             StoreError::Disk(text) => self.broken = Some(Broken::Disk(text.clone())),
             StoreError::Corrupt(text) => self.broken = Some(Broken::Content(text.clone())),
             StoreError::Full(_) => self.ballast.release(),
-            StoreError::Unavailable(_) | StoreError::Unusable(_) => {}
+            StoreError::Unavailable(_) | StoreError::Unknown(_) | StoreError::Unusable(_) => {}
         }
     }
 

@@ -117,6 +117,7 @@ fn is_full(trouble: &Trouble) -> bool {
         Trouble::Store(StoreError::Full(_)) => true,
         Trouble::Store(
             StoreError::Unavailable(_)
+            | StoreError::Unknown(_)
             | StoreError::Unusable(_)
             | StoreError::Corrupt(_)
             | StoreError::Disk(_),

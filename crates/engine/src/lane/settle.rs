@@ -32,7 +32,11 @@ impl Lane<'_> {
             return self.fly(group, parks);
         }
         if let Err(error) = self.commit(group.now, parks) {
-            return self.run_alone(group.entries, &Trouble::Store(error));
+            let trouble = Trouble::Store(error);
+            if trouble.is_unknown() {
+                return Ok(self.leave_open(group.entries, &trouble));
+            }
+            return self.run_alone(group.entries, &trouble);
         }
         self.tally().stats.groups += groups;
         self.answer(group.entries);
@@ -152,6 +156,17 @@ impl Lane<'_> {
         }
     }
 
+    /// Nobody knows whether the group is there: it is not tried again, and whoever was promised
+    /// something is told so. A refusal, or a claim that found nothing, holds either way.
+    fn leave_open(&mut self, mut entries: Vec<Entry>, trouble: &Trouble) -> bool {
+        self.give_up();
+        for entry in entries.iter_mut().filter(|e| e.outcome.is_ok() && !e.waits()) {
+            entry.outcome = Err(trouble.for_caller());
+        }
+        self.answer(entries);
+        false
+    }
+
     /// Answers entries whose transaction has ended. A waiting claim that found nothing is parked.
     pub(super) fn answer(&mut self, entries: Vec<Entry>) {
         let entries = self.park_waiting(entries);
@@ -214,6 +229,7 @@ fn count(shared: &Shared, entries: &[Entry]) {
             Err(
                 EngineError::Full(_)
                 | EngineError::Unavailable(_)
+                | EngineError::OutcomeUnknown(_)
                 | EngineError::Internal(_)
                 | EngineError::Stopped,
             ) => failed += 1,

@@ -38,11 +38,17 @@ impl Trouble {
         }
     }
 
+    /// Whether what was decided may have been made durable.
+    pub(super) fn is_unknown(&self) -> bool {
+        matches!(self, Self::Store(StoreError::Unknown(_)))
+    }
+
     /// What the caller of the command that met it is told.
     pub(super) fn for_caller(&self) -> EngineError {
         match self {
             Self::Store(StoreError::Full(why)) => EngineError::Full(why.clone()),
             Self::Store(StoreError::Unavailable(why)) => EngineError::Unavailable(why.clone()),
+            Self::Store(StoreError::Unknown(why)) => EngineError::OutcomeUnknown(why.clone()),
             Self::Store(StoreError::Unusable(_) | StoreError::Corrupt(_) | StoreError::Disk(_)) => {
                 EngineError::Stopped
             }

@@ -151,3 +151,17 @@ fn a_lost_disk_stops_the_lane_for_good() {
         assert_eq!(bench.engine.stop().unwrap_err().code, exit_code);
     }
 }
+
+#[test]
+fn a_commit_of_unknown_outcome_is_not_tried_again() {
+    let bench = Bench::new(|_| {});
+    let commands = [submission("a"), submission("no:b"), report("c")];
+    let lost = StoreError::Unknown("on demand".to_owned());
+    let [a, b, c] = run(&bench, commands, vec![Some(lost)]);
+    let unknown = Err(EngineError::OutcomeUnknown("on demand".to_owned()));
+    assert_eq!((&a, &c), (&unknown, &unknown));
+    assert_eq!(code(&b), Some(Code::WrongState), "a refusal holds either way");
+    assert_eq!(bench.log.commits(), ["first"]);
+    assert_eq!(bench.handle.stats().fallbacks, 0);
+    bench.call(submission("later")).unwrap();
+}

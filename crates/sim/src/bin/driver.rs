@@ -79,7 +79,11 @@ fn patient(bench: &Bench, n: usize, step: &Step) -> anyhow::Result<Outcome> {
         let full = match &outcome {
             Err(EngineError::Full(_)) => true,
             Err(EngineError::Refused(refusal)) => refusal.code == Code::StoreFull,
-            Err(EngineError::Unavailable(_) | EngineError::Internal(_)) => false,
+            Err(
+                EngineError::Unavailable(_)
+                | EngineError::OutcomeUnknown(_)
+                | EngineError::Internal(_),
+            ) => false,
             Ok(_) | Err(EngineError::Stopped) => false,
         };
         if !full || began.elapsed() > PATIENCE {

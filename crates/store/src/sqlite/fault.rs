@@ -90,6 +90,7 @@ mod tests {
         ] {
             let got = match fault(&Error::SqliteFailure(ffi::Error::new(extended), None)) {
                 StoreError::Unavailable(_) => "unavailable",
+                StoreError::Unknown(_) => "unknown",
                 StoreError::Full(_) => "full",
                 StoreError::Unusable(_) => "unusable",
                 StoreError::Corrupt(_) => "corrupt",
