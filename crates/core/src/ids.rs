@@ -51,6 +51,12 @@ pub fn in_shard(shard: u16, n: i64) -> i64 {
     (i64::from(shard) << SHARD_SHIFT) | n
 }
 
+/// The shard that made a number.
+#[must_use]
+pub fn shard_of(number: i64) -> u16 {
+    u16::try_from(number >> SHARD_SHIFT).unwrap_or(u16::MAX)
+}
+
 /// The name of a lease: random, unguessable, checked together with token and caller.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct LeaseId(pub u128);
@@ -141,6 +147,13 @@ mod tests {
         assert_eq!(first.next(0), Token(2));
         assert!(first.next(1) > Token(1 << 47));
         assert!(first.next(1).next(0) > first.next(1));
+    }
+
+    #[test]
+    fn a_number_names_its_shard() {
+        assert_eq!(shard_of(in_shard(15, 7)), 15);
+        assert_eq!((shard_of(7), in_shard(0, 7)), (0, 7));
+        assert_eq!(shard_of(-1), u16::MAX, "nobody's");
     }
 
     #[test]

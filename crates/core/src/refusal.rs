@@ -62,6 +62,8 @@ codes! {
     KeyReused = "key-reused",
     /// A dependency would close a circle.
     Cycle = "cycle",
+    /// Something of another collection was named where collections are independent.
+    AcrossCollections = "across-collections",
     /// The batch takes no more members.
     BatchSealed = "batch-sealed",
     /// Another instance of a singleton robot is at work.

@@ -34,6 +34,7 @@ pub(crate) fn status_of(code: Code) -> StatusCode {
         | Code::WrongState
         | Code::KeyReused
         | Code::Cycle
+        | Code::AcrossCollections
         | Code::BatchSealed
         | Code::RobotBusy
         | Code::LimitReached => StatusCode::CONFLICT,

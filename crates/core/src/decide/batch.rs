@@ -19,7 +19,7 @@ const KIND: &str = "batch";
 pub(super) fn open(desk: &mut Desk<'_>, collection: &Name, key: &Text) -> Rule<Reply> {
     check("key", key, 0, KEY_BYTES_MAX)?;
     let request = format!("batch {collection} {key}");
-    if let Some(Made::Batch(id)) = desk.made_before(&request)? {
+    if let Some(Made::Batch(id)) = desk.made_before(collection, &request)? {
         return Ok(Reply::Batch(id));
     }
     let home = desk.collection_named(collection)?.id;
@@ -47,7 +47,7 @@ pub(super) fn open(desk: &mut Desk<'_>, collection: &Name, key: &Text) -> Rule<R
     desk.view.batches.put(id, batch);
     desk.view.members.begin(id);
     desk.tell_batch(id, &BATCH_OPENED, None)?;
-    desk.remember(&request, Made::Batch(id))?;
+    desk.remember(collection, &request, Made::Batch(id))?;
     Ok(Reply::Batch(id))
 }
 

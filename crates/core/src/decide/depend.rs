@@ -71,14 +71,7 @@ impl Desk<'_> {
     /// What an address points at: a task, or the place where one may come to be.
     pub(super) fn resolve(&self, at: &TaskAddress) -> Rule<Target> {
         let absent = || Target::Absent(at.to_string().into());
-        let Some(home) = self.view.collection_names.get(&at.item.collection)?.copied() else {
-            return Err(Refusal::new(
-                Code::NoSuchCollection,
-                format!("there is no collection {}", at.item.collection),
-            )
-            .hint("a task may depend on a task to come, but not in an unknown collection")
-            .into());
-        };
+        let home = self.collection_named(&at.item.collection)?.id;
         let Some(flow) = self.view.flow_names.get(&(home, at.flow.clone()))?.copied() else {
             return Ok(absent());
         };

@@ -320,9 +320,10 @@ impl<'a> Desk<'a> {
         Ok(())
     }
 
-    /// What an idempotency key made before, after checking that it is the same request.
-    pub(super) fn made_before(&self, request: &str) -> Rule<Option<Made>> {
-        let Some(key) = self.idem_key()? else { return Ok(None) };
+    /// What an idempotency key made before in a collection, after checking that it is the same
+    /// request.
+    pub(super) fn made_before(&self, home: &Name, request: &str) -> Rule<Option<Made>> {
+        let Some(key) = self.idem_key(home)? else { return Ok(None) };
         match self.view.idems.get(&key)? {
             None => Ok(None),
             Some(idem) if idem.digest == event::digest(request) => Ok(Some(idem.made)),
@@ -336,19 +337,22 @@ impl<'a> Desk<'a> {
     }
 
     /// Remembers what an idempotency key made.
-    pub(super) fn remember(&mut self, request: &str, made: Made) -> Rule<()> {
-        if let Some(key) = self.idem_key()? {
+    pub(super) fn remember(&mut self, home: &Name, request: &str, made: Made) -> Rule<()> {
+        if let Some(key) = self.idem_key(home)? {
             self.view.idems.put(key, Idem { digest: event::digest(request), made });
         }
         Ok(())
     }
 
-    /// Keys of different callers never meet.
-    fn idem_key(&self) -> Rule<Option<Text>> {
+    /// Keys of different callers never meet, and neither do those of different collections: each
+    /// collection may live elsewhere.
+    fn idem_key(&self, home: &Name) -> Rule<Option<Text>> {
         let Some(idem) = &self.call.idem else { return Ok(None) };
         check("idempotency key", idem, 1, limits::IDEM_BYTES_MAX)?;
         let mut key = String::new();
         address::escape_name(&mut key, &self.call.actor);
+        key.push('/');
+        address::escape_name(&mut key, home);
         key.push('/');
         key.push_str(idem);
         Ok(Some(key.into()))

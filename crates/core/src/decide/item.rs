@@ -103,7 +103,7 @@ pub(super) fn add_event(
             .into());
     }
     let request = format!("event {at} {name} {} {:?}", outcome.as_str(), detail);
-    if let Some(Made::Event(item, n)) = desk.made_before(&request)? {
+    if let Some(Made::Event(item, n)) = desk.made_before(&at.collection, &request)? {
         return Ok(Reply::Event { item, n, repeated: true });
     }
     let (item, basis) = {
@@ -118,7 +118,7 @@ pub(super) fn add_event(
     };
     let n = desk.append(item, fact)?;
     desk.mark(item, name, n, outcome, basis);
-    desk.remember(&request, Made::Event(item, n))?;
+    desk.remember(&at.collection, &request, Made::Event(item, n))?;
     desk.wake_robots(item)?;
     Ok(Reply::Event { item, n, repeated: false })
 }

@@ -2,7 +2,7 @@
 //! per destination, tried again until they arrive.
 
 use super::desk::{Desk, Rule};
-use crate::ids::Time;
+use crate::ids::{Time, in_shard};
 use crate::limits::{DETAIL_BYTES_MAX, KEY_BYTES_MAX};
 use crate::refusal::{Code, Refusal};
 use crate::reply::Reply;
@@ -57,7 +57,7 @@ impl Desk<'_> {
         check("letter", body, 0, DETAIL_BYTES_MAX)?;
         let mut row = self.view.destinations.get(to)?.cloned().unwrap_or_default();
         row.next = row.next.saturating_add(1);
-        let n = row.next;
+        let n = in_shard(self.view.shard, row.next);
         if row.due_at.is_none() {
             row.due_at = Some(self.now());
             self.view.due_letters.put((), (self.now(), to.clone()), ());

@@ -5,7 +5,7 @@ use super::item::living;
 use super::plan::Opening;
 use crate::address::TaskAddress;
 use crate::command::Submit;
-use crate::ids::{BatchId, FlowId, ItemId, Time};
+use crate::ids::{BatchId, CollectionId, FlowId, ItemId, Time};
 use crate::limits::{DEPENDS_MAX, KEY_BYTES_MAX, PAYLOAD_BYTES_MAX};
 use crate::refusal::{Code, Refusal};
 use crate::reply::Reply;
@@ -18,7 +18,7 @@ const PARTS_MAX: usize = 1_000;
 pub(super) fn submit(desk: &mut Desk<'_>, submit: &Submit) -> Rule<Reply> {
     check_submit(submit)?;
     let request = if desk.call.idem.is_some() { request_text(submit) } else { String::new() };
-    if let Some(Made::Round(key, task)) = desk.made_before(&request)? {
+    if let Some(Made::Round(key, task)) = desk.made_before(&submit.item.collection, &request)? {
         let RoundKey { item, flow, round } = key;
         return Ok(Reply::Round { item, flow, round, task, repeated: true });
     }
@@ -27,7 +27,7 @@ pub(super) fn submit(desk: &mut Desk<'_>, submit: &Submit) -> Rule<Reply> {
     let row = desk.flow_named(desk.collection(home)?, &submit.flow)?;
     let (flow, version) = (row.id, row.version);
     if let Some(batch) = submit.batch {
-        refuse_closed(desk, batch)?;
+        refuse_closed(desk, batch, home)?;
     }
     let depends = targets(desk, submit, flow)?;
     let priority = submit.priority.unwrap_or(0);
@@ -50,7 +50,8 @@ pub(super) fn submit(desk: &mut Desk<'_>, submit: &Submit) -> Rule<Reply> {
         depends,
     };
     let (round, task) = desk.open_round(&opening)?;
-    desk.remember(&request, Made::Round(RoundKey { item, flow, round }, task))?;
+    let made = Made::Round(RoundKey { item, flow, round }, task);
+    desk.remember(&submit.item.collection, &request, made)?;
     Ok(Reply::Round { item, flow, round, task, repeated: false })
 }
 
@@ -87,10 +88,11 @@ fn check_submit(submit: &Submit) -> Result<(), Refusal> {
     Ok(())
 }
 
-fn refuse_closed(desk: &Desk<'_>, batch: BatchId) -> Rule<()> {
-    match desk.view.batches.get(&batch)? {
+fn refuse_closed(desk: &Desk<'_>, batch: BatchId, home: CollectionId) -> Rule<()> {
+    // A batch belongs to one collection, and so do its members.
+    match desk.view.batches.get(&batch)?.filter(|row| row.collection == home) {
         None => Err(Refusal::new(Code::NoSuchBatch, format!("there is no batch {batch}"))
-            .hint("open it first")
+            .hint("open it first, in the collection of its items")
             .into()),
         Some(row) if row.state != BatchState::Open => Err(Refusal::new(
             Code::BatchSealed,
@@ -112,6 +114,16 @@ fn refuse_own_item(item: ItemId, home_item: ItemId) -> Rule<()> {
     Ok(())
 }
 
+/// Collections are independent of each other, also in where they live.
+fn refuse_foreign(at: &TaskAddress, submit: &Submit) -> Result<(), Refusal> {
+    if at.item.collection == submit.item.collection {
+        return Ok(());
+    }
+    let home = &submit.item.collection;
+    Err(Refusal::new(Code::AcrossCollections, format!("{at} is not in collection {home}"))
+        .hint("a task depends on tasks of its own collection; submit it when the other is done"))
+}
+
 /// What the round waits for, after refusing circles.
 fn targets(desk: &Desk<'_>, submit: &Submit, flow: FlowId) -> Rule<Vec<Target>> {
     if submit.depends.is_empty() {
@@ -119,6 +131,7 @@ fn targets(desk: &Desk<'_>, submit: &Submit, flow: FlowId) -> Rule<Vec<Target>> 
     }
     let mut targets = Vec::with_capacity(submit.depends.len());
     for at in &submit.depends {
+        refuse_foreign(at, submit)?;
         let target = desk.resolve(at)?;
         if !targets.contains(&target) {
             targets.push(target);

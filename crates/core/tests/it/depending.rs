@@ -45,6 +45,20 @@ fn a_failure_blocks_until_retried_or_skipped() {
 }
 
 #[test]
+fn a_collection_waits_for_no_other() {
+    check(&format!(
+        "{ONE}
+        submit a g
+        elsewhere g.s@a -> no: across-collections
+        elsewhere batch -> no: no-such-batch
+        elsewhere id=k -> round 1
+        elsewhere id=k -> round 1 again
+        submit b g id=k -> round 1
+        submit b g id=k -> round 1 again"
+    ));
+}
+
+#[test]
 fn an_operators_cancel_blocks_a_skip_does_not() {
     check(&format!(
         "{CHAIN}

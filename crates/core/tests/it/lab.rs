@@ -203,6 +203,7 @@ impl Lab {
             "states" => Ok(self.states(words[0])),
             "why" => Ok(self.why(words[0])),
             "letters" => Ok(self.letters()),
+            "elsewhere" => self.elsewhere(&words),
             _ => self.operate(verb, &words),
         };
         result.unwrap_or_else(|refusal| format!("no: {}", refusal.code))
@@ -244,6 +245,39 @@ impl Lab {
             batch: option(words, "batch").map(|b| BatchId(b.parse().expect("batch"))),
         };
         let reply = self.call_with("op", option(words, "id"), Command::Submit(submit))?;
+        let Reply::Round { round, repeated, .. } = reply else { panic!("{reply:?}") };
+        Ok(format!("round {round}{}", if repeated { " again" } else { "" }))
+    }
+
+    /// Submits to a second collection: after a task of the first, into its batch, or under a key.
+    fn elsewhere(&mut self, words: &[&str]) -> Result<String, Refusal> {
+        let home = Name::trusted("other");
+        if self.world.collection_names.get(&home).is_ok_and(|id| id.is_none()) {
+            self.call("op", Command::PutCollection { name: home.clone(), notify: vec![] })?;
+            let flow = Box::new(notation::flow("g: s"));
+            self.call("op", Command::ApplyFlow { collection: home.clone(), flow })?;
+        }
+        let id = option(words, "id");
+        let (batch, after) = match words[0] {
+            "batch" => {
+                let open = Command::OpenBatch { collection: Name::trusted("c"), key: "".into() };
+                let Reply::Batch(batch) = self.call("op", open)? else { panic!("no batch") };
+                (Some(batch), vec![])
+            }
+            _ if id.is_some() => (None, vec![]),
+            at => (None, vec![task(at)]),
+        };
+        let submit = Submit {
+            item: ItemAddress { collection: home, ..item("x") },
+            flow: Name::trusted("g"),
+            payload: "".into(),
+            priority: None,
+            not_before: None,
+            parts: vec![],
+            depends: after,
+            batch,
+        };
+        let reply = self.call_with("op", id, Command::Submit(submit))?;
         let Reply::Round { round, repeated, .. } = reply else { panic!("{reply:?}") };
         Ok(format!("round {round}{}", if repeated { " again" } else { "" }))
     }
