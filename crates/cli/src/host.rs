@@ -139,7 +139,6 @@ async fn serve(parts: Parts, address: SocketAddr) -> anyhow::Result<ExitCode> {
     }
     eprintln!("stopping");
     // Claims that wait for work are sent home by the engine; then the connections can end.
-    app.send_home();
     let stopped = tokio::task::spawn_blocking(move || engine.stop());
     linger.await;
     match stopped.await.context("the engine broke while it stopped")? {

@@ -2,7 +2,7 @@
 
 use crate::address::{ItemAddress, TaskAddress};
 use crate::event::Outcome;
-use crate::flow::{Class, Flow};
+use crate::flow::{Class, Flow, Way};
 use crate::ids::{BatchId, ErrandId, HoldId, LeaseId, ScheduleId, TaskId, Time, Token};
 use crate::rows::ManifestState;
 use crate::text::{Name, Text};
@@ -257,6 +257,8 @@ pub struct Claim {
     pub steps: Vec<(Name, Name)>,
     /// Only these collections; all when empty.
     pub collections: Vec<Name>,
+    /// Only steps that are run in one of these ways; all when empty.
+    pub ways: Vec<Way>,
     /// At most so many tasks.
     pub max: u32,
 }

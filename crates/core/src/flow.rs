@@ -276,6 +276,39 @@ pub enum Action {
     Run(Name),
 }
 
+/// How a step is run: what a worker must be able to do, whatever its labels.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Way {
+    /// A program with its arguments.
+    Command,
+    /// A text for a shell.
+    Script,
+    /// A command or script in a container.
+    Image,
+    /// Whoever claims it knows what to do.
+    Outside,
+    /// A built-in step.
+    BuiltIn,
+}
+
+impl Way {
+    /// All, in the order of their numbers in the stores.
+    pub const ALL: [Self; 5] =
+        [Self::Command, Self::Script, Self::Image, Self::Outside, Self::BuiltIn];
+
+    /// Its name.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Command => "command",
+            Self::Script => "script",
+            Self::Image => "image",
+            Self::Outside => "outside",
+            Self::BuiltIn => "built-in",
+        }
+    }
+}
+
 /// Waiting time between attempts: doubles from `min` to `max`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Backoff {
@@ -380,6 +413,18 @@ impl Step {
             exit_codes: BTreeMap::new(),
             late: Late::Record,
             limit: None,
+        }
+    }
+
+    /// How it is run.
+    #[must_use]
+    pub fn way(&self) -> Way {
+        match &self.action {
+            Action::Run(name) if name.as_str() == RUN_OUTSIDE => Way::Outside,
+            Action::Run(_) => Way::BuiltIn,
+            Action::Command(_) | Action::Script { .. } if self.image.is_some() => Way::Image,
+            Action::Command(_) => Way::Command,
+            Action::Script { .. } => Way::Script,
         }
     }
 

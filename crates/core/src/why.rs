@@ -8,6 +8,7 @@ use std::fmt;
 
 use crate::address::{ItemAddress, TaskAddress};
 use crate::decide::limits_of;
+use crate::flow::Way;
 use crate::ids::{BatchId, HoldId, ItemId, LeaseId, TaskId, Time};
 use crate::rows::{BatchState, Body, Queue, Rank, Scope, Spot, Target, Task};
 use crate::task::{Cause, State};
@@ -214,19 +215,28 @@ impl Asker<'_> {
             let list = self.view.ready.first(&queue.id, AHEAD_MAX)?;
             list.take(AHEAD_MAX).take_while(|(r, ())| **r < rank).count()
         };
-        let who = if queue.labels.is_empty() {
-            "a worker".to_owned()
-        } else {
-            let labels: Vec<&str> = queue.labels.iter().map(|l| l.as_str()).collect();
-            format!("a worker with labels {}", labels.join(", "))
+        let labels: Vec<&str> = queue.labels.iter().map(|l| l.as_str()).collect();
+        let labels = match labels.join(", ") {
+            all if all.is_empty() => all,
+            all => format!(" with labels {all}"),
+        };
+        let who = match queue.way {
+            Way::Command | Way::Script => format!("a worker{labels}"),
+            Way::Image => format!("a worker{labels} that runs containers"),
+            Way::Outside => format!("a worker{labels} from outside"),
+            Way::BuiltIn => format!("a worker{labels} that has this built-in step"),
+        };
+        let clear = match queue.way {
+            Way::Command | Way::Script | Way::BuiltIn => "start a worker: armarius work",
+            Way::Image => "start a worker: armarius work --container-tool podman",
+            Way::Outside => "start the program that claims this step over the API",
         };
         let place = match ahead {
             0 => "first in its queue".to_owned(),
             AHEAD_MAX => format!("behind {AHEAD_MAX} or more in its queue"),
             n => format!("behind {n} in its queue"),
         };
-        Ok(Node::new(format!("{place}, waiting for {who}"), task.since)
-            .clear("start a worker: armarius work"))
+        Ok(Node::new(format!("{place}, waiting for {who}"), task.since).clear(clear))
     }
 
     fn lease(&self, task: &Task, body: &Body) -> Result<Node, Stop> {

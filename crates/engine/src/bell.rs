@@ -188,7 +188,7 @@ fn has_left(park: &Park) -> bool {
     park.left.load(Ordering::Relaxed)
 }
 
-/// Whether a claim could take from a queue, as far as names and labels say.
+/// Whether a claim could take from a queue, as far as names, labels and ways say.
 fn fits(claim: &Claim, queue: &Queue, view: &View) -> bool {
     let named = |wanted: &[armarius_core::text::Name]| {
         let collection = view.collections.get(&queue.collection).ok().flatten();
@@ -199,6 +199,7 @@ fn fits(claim: &Claim, queue: &Queue, view: &View) -> bool {
         flow.is_some_and(|f| claim.steps.iter().any(|(n, s)| *n == f.name && *s == queue.step))
     };
     queue.labels.iter().all(|l| claim.labels.contains(l))
+        && (claim.ways.is_empty() || claim.ways.contains(&queue.way))
         && (claim.collections.is_empty() || named(&claim.collections))
         && (claim.steps.is_empty() || stepped())
 }

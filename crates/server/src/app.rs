@@ -13,7 +13,6 @@ use tokio::sync::oneshot;
 use crate::keys::{Caller, Ring};
 use crate::look::{Look, Lost};
 use crate::problem::{Fault, Own};
-use crate::steps::Steps;
 
 /// What the routes share; cheap to clone.
 #[derive(Clone, Debug)]
@@ -25,21 +24,13 @@ struct Inner {
     keys: Ring,
     store: Description,
     began: Instant,
-    steps: Steps,
 }
 
 impl App {
     /// Brings the parts together.
     #[must_use]
     pub fn new(handle: Handle, keys: Ring, store: Description) -> Self {
-        let (began, steps) = (Instant::now(), Steps::default());
-        Self(Arc::new(Inner { handle, keys, store, began, steps }))
-    }
-
-    /// The server stops: claims that wait for a flow to come are answered. Those that wait for work
-    /// are answered by the engine when it stops.
-    pub fn send_home(&self) {
-        self.0.steps.close();
+        Self(Arc::new(Inner { handle, keys, store, began: Instant::now() }))
     }
 
     /// The keys.
@@ -58,10 +49,6 @@ impl App {
 
     pub(crate) fn uptime(&self) -> Duration {
         self.0.began.elapsed()
-    }
-
-    pub(crate) fn steps(&self) -> &Steps {
-        &self.0.steps
     }
 
     /// Asks the engine; answered after the change is durable.

@@ -20,7 +20,6 @@ mod identity;
 mod look;
 mod problem;
 mod router;
-mod steps;
 
 pub use app::App;
 pub use router::router;

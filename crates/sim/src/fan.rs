@@ -86,7 +86,7 @@ pub fn steps(dependents: usize) -> Vec<Step> {
 pub fn claim(max: u32) -> Step {
     let worker = Name::trusted("w");
     let (labels, steps, collections) = (Vec::new(), Vec::new(), Vec::new());
-    let claim = Claim { worker: worker.clone(), labels, steps, collections, max };
+    let claim = Claim { worker: worker.clone(), labels, steps, collections, ways: Vec::new(), max };
     Step { actor: worker, ..step(Command::Claim(claim)) }
 }
 

@@ -16,7 +16,7 @@
 use std::time::{Duration, Instant};
 
 use armarius_core::event::{self, Event, Head, Outcome};
-use armarius_core::flow::Flow;
+use armarius_core::flow::{Flow, Way};
 use armarius_core::ids::{
     CollectionId, FlowId, ItemId, LeaseId, QueueId, Span, TaskId, Time, Token, VersionId,
 };
@@ -234,7 +234,8 @@ impl<'s> Drive<'s> {
         for n in 1..=QUEUES {
             let (id, step) = (QueueId(n), Name::trusted(&format!("step {n}")));
             let (labels, counts) = (Vec::new(), [0; 7]);
-            self.view.queues.put(id, Queue { id, collection, flow, step, labels, counts });
+            let way = Way::Outside;
+            self.view.queues.put(id, Queue { id, collection, flow, step, labels, way, counts });
         }
     }
 

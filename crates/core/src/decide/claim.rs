@@ -107,7 +107,8 @@ fn candidates(desk: &Desk<'_>, claim: &Claim) -> Rule<Vec<Candidate>> {
 }
 
 fn can(claim: &Claim, queue: &Queue) -> bool {
-    queue.labels.iter().all(|label| claim.labels.contains(label))
+    (claim.ways.is_empty() || claim.ways.contains(&queue.way))
+        && queue.labels.iter().all(|label| claim.labels.contains(label))
 }
 
 fn wants(claim: &Claim, flow: &FlowRow, queue: &Queue, home: &Collection) -> bool {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::desk::{Desk, FLOW_APPLIED, FLOW_REMOVED, Fact, Rule, is_reserved};
 use crate::address::ItemAddress;
-use crate::flow::{Flow, On, check, codec};
+use crate::flow::{Flow, On, Step, check, codec};
 use crate::ids::{CollectionId, FlowId, QueueId, ScheduleId, VersionId};
 use crate::refusal::{Code, Refusal};
 use crate::reply::Reply;
@@ -33,7 +33,7 @@ pub(super) fn apply(desk: &mut Desk<'_>, collection: &Name, given: &Flow) -> Rul
     let flow = row.id;
     desk.view.flows.put(flow, row);
     for step in &def.tasks {
-        put_queue(desk, home, flow, &step.name, &step.labels)?;
+        put_queue(desk, home, flow, step)?;
     }
     put_schedule(desk, home, flow, &def)?;
     put_robot(desk, home, flow, matches!(def.on, On::Items(_)))?;
@@ -95,21 +95,16 @@ fn new_version(desk: &mut Desk<'_>, flow: FlowId, digest: [u8; 32], def: &Flow) 
     Ok(id)
 }
 
-fn put_queue(
-    desk: &mut Desk<'_>,
-    collection: CollectionId,
-    flow: FlowId,
-    step: &Name,
-    labels: &[Name],
-) -> Rule<()> {
-    let key = (flow, step.clone());
+fn put_queue(desk: &mut Desk<'_>, collection: CollectionId, flow: FlowId, def: &Step) -> Rule<()> {
+    let key = (flow, def.name.clone());
+    let (labels, way) = (def.labels.clone(), def.way());
     let row = match desk.view.queue_names.get(&key)?.copied() {
-        Some(id) => Queue { labels: labels.to_vec(), ..desk.queue(id)?.clone() },
+        Some(id) => Queue { labels, way, ..desk.queue(id)?.clone() },
         None => {
             let id = QueueId(desk.mint(Counter::Queue)?);
             desk.view.queue_names.put(key, id);
-            let (step, labels) = (step.clone(), labels.to_vec());
-            Queue { id, collection, flow, step, labels, counts: [0; 7] }
+            let step = def.name.clone();
+            Queue { id, collection, flow, step, labels, way, counts: [0; 7] }
         }
     };
     desk.view.queues.put(row.id, row);

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::flow::{self, Calendar};
+use crate::flow::{self, Calendar, Way};
 use crate::ids::{
     BatchId, CollectionId, FlowId, HoldId, ItemId, LeaseId, QueueId, ScheduleId, TaskId, Time,
     VersionId,
@@ -72,6 +72,8 @@ pub struct Queue {
     pub step: Name,
     /// Labels a worker must have, by the newest version.
     pub labels: Vec<Name>,
+    /// How it is run, by the newest version.
+    pub way: Way,
     /// Tasks in each state, kept with every change, never counted.
     pub counts: [i64; 7],
 }

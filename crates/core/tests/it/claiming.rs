@@ -56,6 +56,30 @@ fn labels_must_all_be_there() {
 }
 
 #[test]
+fn a_worker_gets_only_what_it_can_run() {
+    check(
+        "flow f: c way=command; s way=script; i way=image; o; b way=built-in
+        submit a f
+        claim w ways=image -> f.i@a
+        claim w ways=image -> nothing
+        claim w ways=command,script max=9 -> f.c@a f.s@a
+        claim w ways=built-in max=9 -> f.b@a
+        claim w max=9 -> f.o@a",
+    );
+}
+
+#[test]
+fn the_newest_version_says_how_a_step_is_run() {
+    check(
+        "flow f: s way=command
+        submit a f
+        flow f: s way=image
+        claim w ways=command -> nothing
+        claim w ways=image -> f.s@a",
+    );
+}
+
+#[test]
 fn a_priority_changes_while_queued() {
     check(&format!(
         "{ONE}
@@ -187,6 +211,7 @@ fn collections_of_equal_priority_take_turns() {
         let claim = armarius_core::command::Claim {
             worker: Name::trusted("w"),
             labels: Vec::new(),
+            ways: Vec::new(),
             steps: Vec::new(),
             collections: Vec::new(),
             max: 1,

@@ -295,6 +295,9 @@ impl Lab {
                 })
                 .unwrap_or_default(),
             collections: Vec::new(),
+            ways: option(words, "ways")
+                .map(|w| w.split(',').map(crate::notation::way).collect())
+                .unwrap_or_default(),
             max: option(words, "max").map_or(1, |m| m.parse().expect("max")),
         };
         let reply = self.call(words[0], Command::Claim(claim))?;

@@ -10,8 +10,8 @@
 //! A dependency with `?` accepts any end. Times are in seconds.
 
 use armarius_core::flow::{
-    Calendar, Class, Depend, Flow, Late, Limit, Missed, On, Order, Overlap, Query, Reference, Step,
-    When,
+    Action, Calendar, Class, Depend, Flow, Late, Limit, Missed, On, Order, Overlap, Query,
+    Reference, Step, Way, When,
 };
 use armarius_core::ids::Span;
 use armarius_core::text::Name;
@@ -93,6 +93,7 @@ fn step(text: &str) -> Step {
             "depends" => step.depends = value.split(',').map(depend).collect(),
             "cancels" => step.cancels = value.split(',').map(reference).collect(),
             "labels" => step.labels = names(value),
+            "way" => be_run(&mut step, way(value)),
             "exclusive" => step.exclusive = true,
             "timeout" => step.timeout = seconds(),
             "silence" => step.progress_timeout = Some(seconds()),
@@ -109,6 +110,22 @@ fn step(text: &str) -> Step {
         }
     }
     step
+}
+
+/// A way by its name.
+pub(crate) fn way(name: &str) -> Way {
+    Way::ALL.into_iter().find(|way| way.as_str() == name).expect("a way")
+}
+
+/// Gives a step what is run that way.
+fn be_run(step: &mut Step, way: Way) {
+    step.image = (way == Way::Image).then(|| "busybox".into());
+    step.action = match way {
+        Way::Command | Way::Image => Action::Command(vec!["true".into()]),
+        Way::Script => Action::Script { text: "true".into(), shell: "sh".into() },
+        Way::Outside => Action::Run(Name::trusted("outside")),
+        Way::BuiltIn => Action::Run(Name::trusted("fetch")),
+    };
 }
 
 fn depend(text: &str) -> Depend {

@@ -95,6 +95,7 @@ fn command(lab: &Lab, op: &Op, now: i64) -> Option<(String, Command)> {
             let claim = Claim {
                 worker: Name::trusted(&worker(*w)),
                 labels: Vec::new(),
+                ways: Vec::new(),
                 steps: Vec::new(),
                 collections: Vec::new(),
                 max: *max,
@@ -287,6 +288,7 @@ fn work(lab: &mut Lab) -> bool {
     let claim = Claim {
         worker: Name::trusted("last"),
         labels: Vec::new(),
+        ways: Vec::new(),
         steps: Vec::new(),
         collections: Vec::new(),
         max: 100,

@@ -276,6 +276,7 @@ fn load_world(view: &mut View) {
             flow,
             step: self::name(step),
             labels: labels.iter().map(|l| self::name(l)).collect(),
+            way: armarius_core::flow::Way::Outside,
             counts: [0; 7],
         };
         view.queues.load(QueueId(id), Some(row));
@@ -396,6 +397,7 @@ pub(crate) fn claim(worker: &str, labels: &[&str]) -> Claim {
     Claim {
         worker: name(worker),
         labels: labels.iter().map(|l| name(l)).collect(),
+        ways: Vec::new(),
         steps: vec![],
         collections: vec![],
         max: 1,

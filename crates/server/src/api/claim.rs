@@ -1,8 +1,7 @@
 //! A worker asks for work, and waits for it.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use armarius_core::address::{ItemAddress, TaskAddress, unescape};
 use armarius_core::command;
@@ -11,8 +10,7 @@ use armarius_core::ids::Span;
 use armarius_core::refusal::{Code, Refusal};
 use armarius_core::reply::{Granted, GrantedTask};
 use armarius_core::text::Name;
-use armarius_engine::EngineError;
-use armarius_wire::v1::claim::{self, Way};
+use armarius_wire::v1::claim;
 use armarius_wire::v1::{Raw, raw};
 use axum::extract::State;
 use axum::http::StatusCode;
@@ -23,12 +21,9 @@ use crate::body::{Json, json, names};
 use crate::identity::within;
 use crate::keys::Caller;
 use crate::problem::{Answer, Fault};
-use crate::steps::{self, Known};
 
 /// The longest a claim may wait.
 const WAIT_MAX: Duration = Duration::from_secs(60);
-/// How long to rest while a robot that must be alone is at work elsewhere.
-const BUSY_REST: Duration = Duration::from_millis(500);
 
 /// `POST /api/v1/claims`
 pub(crate) async fn claim(
@@ -36,13 +31,9 @@ pub(crate) async fn claim(
     caller: Caller,
     Json(request): Json<claim::Request>,
 ) -> Answer {
-    let until = Instant::now() + Duration::from_secs(request.wait_s.into()).min(WAIT_MAX);
     let wanted = read(&caller, &request)?;
-    let grant = if request.actions.is_empty() {
-        app.claim(&caller, wanted, until - Instant::now()).await?
-    } else {
-        claim_ways(&app, &caller, &wanted, &request.actions, until).await?
-    };
+    let wait = Duration::from_secs(request.wait_s.into()).min(WAIT_MAX);
+    let grant = app.claim(&caller, wanted, wait).await?;
     match grant.and_then(Grant::take) {
         Some(granted) => Ok(json(StatusCode::OK, &reply(granted))),
         None => Ok(super::done()),
@@ -63,6 +54,7 @@ fn read(caller: &Caller, request: &claim::Request) -> Result<command::Claim, Fau
         labels: names(&request.labels)?,
         steps: steps?,
         collections,
+        ways: request.actions.iter().map(|way| (*way).into()).collect(),
         max: request.max,
     })
 }
@@ -73,75 +65,6 @@ fn step(text: &str) -> Result<(Name, Name), Refusal> {
             .hint("a step is written flow.step"));
     };
     Ok((Name::new(&unescape(flow)?)?, Name::new(&unescape(step)?)?))
-}
-
-/// A claim for steps that are run in certain ways: made anew whenever a flow changes.
-async fn claim_ways(
-    app: &App,
-    caller: &Caller,
-    wanted: &command::Claim,
-    ways: &[Way],
-    until: Instant,
-) -> Result<Option<Grant>, Fault> {
-    let mut changes = app.steps().watch();
-    loop {
-        let at = *changes.borrow_and_update();
-        if app.steps().is_closed() {
-            return Ok(None);
-        }
-        let known = known(app, at).await?;
-        let steps = fitting(&known, wanted, ways);
-        let left = until.saturating_duration_since(Instant::now());
-        if steps.is_empty() {
-            // Nothing can be run so far; a flow may come.
-            if left.is_zero() || tokio::time::timeout(left, changes.changed()).await.is_err() {
-                return Ok(None);
-            }
-            continue;
-        }
-        let claim = command::Claim { steps, ..wanted.clone() };
-        let answer = tokio::select! {
-            answer = app.claim(caller, claim, left) => answer,
-            Ok(()) = changes.changed(), if !left.is_zero() => continue,
-        };
-        match answer {
-            Ok(grant) => return Ok(grant),
-            // Nobody asked for the robot by name, so its being busy is the same as no work.
-            Err(EngineError::Refused(refusal))
-                if refusal.code == Code::RobotBusy && wanted.steps.is_empty() =>
-            {
-                if left.is_zero() {
-                    return Ok(None);
-                }
-                tokio::time::sleep(BUSY_REST.min(left)).await;
-            }
-            Err(error) => return Err(error.into()),
-        }
-    }
-}
-
-async fn known(app: &App, at: u64) -> Result<Arc<[Known]>, Fault> {
-    if let Some(known) = app.steps().kept(at) {
-        return Ok(known);
-    }
-    let known = app.look(steps::read).await?;
-    app.steps().keep(at, &known);
-    Ok(known)
-}
-
-/// The steps that are run in one of these ways, among those that are wanted.
-fn fitting(known: &[Known], wanted: &command::Claim, ways: &[Way]) -> Vec<(Name, Name)> {
-    let fits = |k: &&Known| {
-        let named = |(flow, step): &(Name, Name)| *flow == k.flow && *step == k.step;
-        ways.contains(&k.way)
-            && (wanted.collections.is_empty() || wanted.collections.contains(&k.collection))
-            && (wanted.steps.is_empty() || wanted.steps.iter().any(named))
-    };
-    let mut steps: Vec<_> =
-        known.iter().filter(fits).map(|k| (k.flow.clone(), k.step.clone())).collect();
-    steps.sort();
-    steps.dedup();
-    steps
 }
 
 fn reply(granted: Granted) -> claim::Reply {

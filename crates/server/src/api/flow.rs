@@ -37,7 +37,6 @@ pub(crate) async fn put(
     let digest = codec::digest(&flow);
     let command = Command::ApplyFlow { collection: collection.clone(), flow: Box::new(flow) };
     let reply = app.ask(&caller, command).await?;
-    app.steps().changed();
     match reply {
         Reply::Flow { fresh, .. } => {
             let (collection, version) = (collection.to_string(), hex(&digest));
@@ -90,7 +89,6 @@ pub(crate) async fn remove(
     let (collection, flow) = (Name::new(&collection)?, Name::new(&flow)?);
     within(&caller, &collection)?;
     app.ask(&caller, Command::RemoveFlow { collection, flow }).await?;
-    app.steps().changed();
     Ok(super::done())
 }
 

@@ -160,11 +160,15 @@ async fn parameters_of_the_step_are_overlaid_by_the_submission() {
 }
 
 #[tokio::test]
-async fn a_claim_that_waits_for_a_flow_is_sent_home_when_the_server_stops() {
-    let lab = Lab::new();
+async fn a_claim_waits_for_a_flow_it_can_run() {
+    let lab = Lab::with_flow().await;
+    lab.submit("maps/page/1").await;
     let wanted = json!({ "worker": "w", "actions": ["script"], "wait_s": 60 });
     let waiting = lab.post("/api/v1/claims", wanted);
-    let home = async { lab.app.send_home() };
-    let (answer, ()) = tokio::join!(waiting, home);
-    answer.expect(204);
+    let come = async {
+        let file = "tasks: [{name: scan, shell: sh, script: 'true'}]";
+        lab.flow("maps", "ocr", file).await.expect(201);
+    };
+    let (answer, ()) = tokio::join!(waiting, come);
+    assert_eq!(answer.expect(200)["tasks"][0]["step"], "scan");
 }

@@ -241,6 +241,7 @@ impl Script {
         let steps = steps.map(|(f, s)| (Name::trusted(f), Name::trusted(s))).collect();
         let claim = Claim {
             worker: worker.clone(),
+            ways: Vec::new(),
             labels: if self.dice.once_in(2) { vec![Name::trusted("gpu")] } else { Vec::new() },
             steps,
             collections: if self.dice.once_in(6) { vec![Name::trusted("c")] } else { Vec::new() },

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use armarius_core::event::{Event, Outcome, digest};
-use armarius_core::flow::{Calendar, Flow, Missed, Overlap, Step, When};
+use armarius_core::flow::{Calendar, Flow, Missed, Overlap, Step, Way, When};
 use armarius_core::ids::{
     BatchId, CollectionId, ErrandId, FlowId, HoldId, ItemId, LeaseId, QueueId, ScheduleId, Span,
     TaskId, Time, Token, VersionId,
@@ -92,7 +92,9 @@ pub fn queue(key: i64, variant: i64) -> (QueueId, Queue) {
     let id = QueueId(key);
     let labels = (0..variant % 3).map(|n| name("label", n)).collect();
     let (collection, flow, step) = (CollectionId(1), FlowId(key % 2), name("step", key));
-    (id, Queue { id, collection, flow, step, labels, counts: counts(variant) })
+    let choice = usize::try_from(variant).unwrap_or_default() % Way::ALL.len();
+    let way = Way::ALL.get(choice).copied().unwrap_or(Way::Outside);
+    (id, Queue { id, collection, flow, step, labels, way, counts: counts(variant) })
 }
 
 /// A hold.

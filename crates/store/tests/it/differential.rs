@@ -176,7 +176,7 @@ impl Story {
         Some(match what {
             0..=3 => Command::Submit(self.submit(a, b, c)),
             4..=6 => Command::Claim(Claim {
-                worker: name(&format!("worker {}", a % 2)), labels: Vec::new(), steps: Vec::new(),
+                worker: name(&format!("worker {}", a % 2)), labels: Vec::new(), ways: Vec::new(), steps: Vec::new(),
                 collections: Vec::new(), max: u32::from(b) + 1,
             }),
             7..=11 => Command::Report(self.report(a, b, c)?),

@@ -74,6 +74,32 @@ fn a_newer_schema_is_refused() {
 }
 
 #[test]
+fn a_file_of_an_older_schema_learns_how_its_steps_are_run() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.db");
+    let conn = rusqlite::Connection::open(&path).unwrap();
+    conn.execute_batch(include_str!("../../src/sqlite/schema/0001_start.sql")).unwrap();
+    conn.execute_batch(
+        r#"insert into meta values ('schema', '1'), ('incarnation', 'x');
+           insert into flow values (1, 1, 'f', 1, 0, null);
+           insert into version values (1, 1, zeroblob(32), '{"tasks": [
+               {"name": "c", "command": ["true"]}, {"name": "s", "script": "true", "shell": "sh"},
+               {"name": "i", "command": ["true"], "image": "busybox"},
+               {"name": "o", "run": "outside"}, {"name": "b", "run": "fetch"}]}', 0);
+           insert into queue select 0, 1, 1, 'gone', '', 0, 0, 0, 0, 0, 0, 0;
+           insert into queue select row_number() over (), 1, 1, value ->> 'name', '',
+               0, 0, 0, 0, 0, 0, 0 from version, json_each(definition, '$.tasks');"#,
+    )
+    .unwrap();
+    drop(conn);
+    drop(open(&path));
+    let conn = rusqlite::Connection::open(&path).unwrap();
+    let ways = conn.query_row("select group_concat(step || way) from queue", (), |row| row.get(0));
+    let ways: String = ways.unwrap();
+    assert_eq!(ways, "gone3,c0,s1,i2,o3,b4");
+}
+
+#[test]
 fn the_database_of_another_program_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.db");

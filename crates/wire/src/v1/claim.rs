@@ -52,6 +52,18 @@ pub enum Way {
     BuiltIn,
 }
 
+impl From<Way> for armarius_core::flow::Way {
+    fn from(way: Way) -> Self {
+        match way {
+            Way::Command => Self::Command,
+            Way::Script => Self::Script,
+            Way::Image => Self::Image,
+            Way::Outside => Self::Outside,
+            Way::BuiltIn => Self::BuiltIn,
+        }
+    }
+}
+
 /// Work.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Reply {

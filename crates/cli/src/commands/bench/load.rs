@@ -175,6 +175,7 @@ impl Load {
             labels: Vec::new(),
             steps: Vec::new(),
             collections: Vec::new(),
+            ways: Vec::new(),
             max: u32::try_from(bundle).unwrap_or(1),
         };
         let began = Instant::now();

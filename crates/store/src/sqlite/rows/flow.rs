@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use armarius_core::flow::{Digest, codec};
+use armarius_core::flow::{Digest, Way, codec};
 use armarius_core::ids::{CollectionId, FlowId, QueueId, VersionId};
 use armarius_core::rows::{FlowRow, Queue, Version};
 use armarius_core::view::View;
 
-use crate::sqlite::cells::{Cells, lease_bytes, list_text};
+use crate::sqlite::cells::{Cells, lease_bytes, list_text, position};
 use crate::sqlite::desk::{Desk, Sql};
 use crate::sqlite::fault::Answer;
 
@@ -22,7 +22,7 @@ pub(in crate::sqlite) const FLOWS: &str =
 pub(in crate::sqlite) const VERSIONS: &str = version_columns!();
 pub(in crate::sqlite) const QUEUES: &str =
     "select id, collection, flow, step, labels, waiting, held, ready, leased, done, failed,
-     cancelled from queue";
+     cancelled, way from queue";
 const VERSION: &str = concat!(version_columns!(), " where id = ?1");
 const VERSION_BY_DIGEST: &str = "select id from version where flow = ?1 and digest = ?2";
 
@@ -46,10 +46,11 @@ const VERSION_SQL: Sql = Sql {
 const QUEUE_SQL: Sql = Sql {
     table: "queue",
     put: "insert into queue (id, collection, flow, step, labels,
-                             waiting, held, ready, leased, done, failed, cancelled)
-          values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)
+                             waiting, held, ready, leased, done, failed, cancelled, way)
+          values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)
           on conflict (id) do update set collection = ?2, labels = ?5, waiting = ?6,
-          held = ?7, ready = ?8, leased = ?9, done = ?10, failed = ?11, cancelled = ?12
+          held = ?7, ready = ?8, leased = ?9, done = ?10, failed = ?11, cancelled = ?12,
+          way = ?13
           where flow = ?3 and step = ?4",
     delete: "delete from queue where id = ?1",
 };
@@ -76,11 +77,11 @@ pub(in crate::sqlite) fn write(desk: &Desk, view: &View) -> Answer<()> {
         |k| Ok((k.0,)),
         |_, q| {
             let [waiting, held, ready, leased, done, failed, cancelled] = q.counts;
-            let labels = list_text(&q.labels)?;
+            let (labels, way) = (list_text(&q.labels)?, position(&Way::ALL, &q.way));
             let (id, collection, flow, step) = (q.id.0, q.collection.0, q.flow.0, &*q.step);
             Ok((
                 id, collection, flow, step, labels, waiting, held, ready, leased, done, failed,
-                cancelled,
+                cancelled, way,
             ))
         },
     )
@@ -158,6 +159,7 @@ pub(in crate::sqlite) fn queue_of(cells: &Cells<'_>) -> Answer<Queue> {
         flow: FlowId(cells.int(2)?),
         step: cells.name(3)?,
         labels: cells.names(4)?,
+        way: cells.one_of(12, &Way::ALL)?,
         counts,
     })
 }
