@@ -72,9 +72,9 @@ pub(crate) fn run(place: &Place, crew: Option<Crew>) -> anyhow::Result<ExitCode>
         StartError::Store(error) => unusable(&error),
         StartError::Thread(error) => Failure::new(error.to_string(), "try again").into(),
     })?;
-    let keys = Ring::open(&data)?;
+    let keys = Ring::open(engine.handle())?;
     let key_file = data.join("admin.key");
-    if keys.is_empty() {
+    if keys.lacks_admin() {
         keys.add_first(&Name::trusted("admin"), &key_file)?;
         eprintln!("made the first key, an admin's: {}", key_file.display());
     }

@@ -1,10 +1,10 @@
 //! The one way in: every change of the world is one of these commands.
 
 use crate::address::{ItemAddress, TaskAddress};
-use crate::event::Outcome;
+use crate::event::{Hash, Outcome};
 use crate::flow::{Class, Flow, Way};
 use crate::ids::{BatchId, ErrandId, HoldId, LeaseId, ScheduleId, TaskId, Time, Token};
-use crate::rows::ManifestState;
+use crate::rows::{ManifestState, Role};
 use crate::text::{Name, Text};
 
 /// A command with what comes from outside the rules: time, caller, random bits, idempotency key.
@@ -168,6 +168,15 @@ pub enum Command {
         /// Which.
         batch: BatchId,
     },
+    /// Makes a key.
+    MakeKey(MakeKey),
+    /// Changes what a key is for.
+    ChangeKey(ChangeKey),
+    /// Ends a key.
+    RevokeKey {
+        /// Its public part.
+        id: Name,
+    },
     /// Writes a letter.
     Post {
         /// To whom.
@@ -223,6 +232,32 @@ pub struct PutItem {
     pub types: Option<Vec<Name>>,
     /// A JSON object.
     pub attributes: Option<Text>,
+}
+
+/// A key to be made. Its secret stays with whoever makes it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MakeKey {
+    /// The public part.
+    pub id: Name,
+    /// Who it is for.
+    pub name: Name,
+    /// What its holder may do.
+    pub role: Role,
+    /// Only these collections; all when empty.
+    pub collections: Vec<Name>,
+    /// SHA-256 of the secret.
+    pub digest: Hash,
+}
+
+/// What a key is for from now on. `None` leaves what was said before.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ChangeKey {
+    /// The public part.
+    pub id: Name,
+    /// What its holder may do.
+    pub role: Option<Role>,
+    /// Only these collections; all when empty.
+    pub collections: Option<Vec<Name>>,
 }
 
 /// A round to be opened.

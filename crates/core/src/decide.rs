@@ -13,6 +13,7 @@ mod flow;
 mod follow;
 mod hold;
 mod item;
+mod key;
 mod lease;
 mod lines;
 mod moves;
@@ -24,6 +25,7 @@ mod schedule;
 mod submit;
 mod trigger;
 
+pub use key::HOUSE;
 pub use lines::limits_of;
 pub use trigger::{Standing, holds as query_holds};
 
@@ -79,6 +81,9 @@ fn answer(desk: &mut Desk<'_>) -> Result<Reply, Stop> {
         Command::RetryBatch { batch } => batch::retry(desk, *batch),
         Command::ReportBatch { batch } => batch::report_again(desk, *batch),
         Command::DeleteBatch { batch } => batch::delete(desk, *batch),
+        Command::MakeKey(make) => key::make(desk, make),
+        Command::ChangeKey(change) => key::change(desk, change),
+        Command::RevokeKey { id } => key::revoke(desk, id),
         Command::Post { to, body } => outbox::post(desk, to, body),
         Command::Delivered { to, n, ok, retry_at } => {
             outbox::delivered(desk, to, *n, *ok, *retry_at)

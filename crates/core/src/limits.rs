@@ -38,5 +38,9 @@ pub const TTL_SECONDS_MIN: i64 = 1;
 pub const TTL_SECONDS_MAX: i64 = 604_800;
 /// Most grants of one task that may lapse before it counts as poison.
 pub const LAPSES_MAX: u32 = 3;
+/// Keys there may be, revoked ones that are still remembered included.
+pub const KEYS_MAX: usize = 10_000;
+/// Most collections one key may be limited to.
+pub const KEY_COLLECTIONS_MAX: usize = 256;
 /// Holds a shard may have at once.
 pub const HOLDS_MAX: usize = 10_000;

@@ -40,6 +40,8 @@ codes! {
     NoSuchSchedule = "no-such-schedule",
     /// The outbox entry does not exist.
     NoSuchEntry = "no-such-entry",
+    /// The key does not exist, or was revoked.
+    NoSuchKey = "no-such-key",
     /// The thing exists already.
     AlreadyExists = "already-exists",
     /// A name is empty, too long or has forbidden characters.

@@ -20,8 +20,8 @@ use crate::ids::{
 use crate::refusal::Refusal;
 use crate::rows::{
     Batch, Body, Collection, Counter, Destination, Edge, Errand, FlowRow, Hold, Idem, Item,
-    ItemKey, Lease, Letter, Manifest, Mark, Member, Queue, Rank, Round, RoundKey, Schedule, Scope,
-    Slots, Target, Task, TaskKey, Version,
+    ItemKey, Key, Lease, Letter, Manifest, Mark, Member, Queue, Rank, Round, RoundKey, Schedule,
+    Scope, Slots, Target, Task, TaskKey, Version,
 };
 use crate::text::{Name, Text};
 
@@ -274,6 +274,8 @@ sheet! {
         hold_scopes: HoldScope(Scope) => HoldId, Whole;
         /// Schedules.
         schedules: Schedule(ScheduleId) => Schedule, Whole;
+        /// Keys by public part.
+        keys: Key(Name) => Key, Whole;
         /// Running numbers.
         counters: Counter(Counter) => i64, Whole;
         /// Versions of flows.

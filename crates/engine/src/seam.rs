@@ -18,7 +18,7 @@ use armarius_core::ids::{
 use armarius_core::rows::{Batch, Body, Item, Task};
 use armarius_core::task::State;
 use armarius_core::text::Name;
-use armarius_core::view::{Need, View};
+use armarius_core::view::{CommitHead, Need, View};
 
 /// What remembers.
 pub trait Store: Send {
@@ -81,6 +81,22 @@ pub trait Reader: Send {
 
     /// Events of an item after a number, oldest first.
     fn events(&mut self, item: ItemId, after: i64, max: usize) -> Result<Vec<Event>, StoreError>;
+
+    /// Number and seal of the newest commit: whether what was read before is still the newest.
+    fn head(&mut self) -> Result<CommitHead, StoreError> {
+        let mut view = View::new(0);
+        self.look(&[], &mut view, true)?;
+        Ok(view.head)
+    }
+
+    /// Some events, each by item and number, in the order they are asked for.
+    fn events_at(&mut self, refs: &[(ItemId, i64)]) -> Result<Vec<Event>, StoreError> {
+        let mut found = Vec::with_capacity(refs.len());
+        for (item, n) in refs {
+            found.extend(self.events(*item, n - 1, 1)?);
+        }
+        Ok(found)
+    }
 
     /// Commits after a number, oldest first.
     fn commits(&mut self, after: i64, max: usize) -> Result<Vec<Commit>, StoreError>;

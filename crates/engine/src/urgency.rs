@@ -71,6 +71,9 @@ impl Urgency {
             | Command::RetryBatch { .. }
             | Command::ReportBatch { .. }
             | Command::DeleteBatch { .. }
+            | Command::MakeKey(_)
+            | Command::ChangeKey(_)
+            | Command::RevokeKey { .. }
             | Command::RaiseEpoch => Self::Action,
             Command::PutItem(_)
             | Command::TouchItem { .. }
@@ -118,6 +121,9 @@ pub(crate) fn needs_room(command: &Command) -> bool {
         | Command::ExpireHolds
         | Command::Refresh
         | Command::RunErrand { .. }
+        | Command::MakeKey(_)
+        | Command::ChangeKey(_)
+        | Command::RevokeKey { .. }
         | Command::RaiseEpoch => false,
     }
 }
@@ -163,6 +169,9 @@ pub(crate) fn text_bytes(command: &Command) -> usize {
         | Command::ExpireHolds
         | Command::Refresh
         | Command::RunErrand { .. }
+        | Command::MakeKey(_)
+        | Command::ChangeKey(_)
+        | Command::RevokeKey { .. }
         | Command::RaiseEpoch => 0,
     }
 }

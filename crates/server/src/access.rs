@@ -119,6 +119,7 @@ pub const RULES: &[Rule] = &[
 
     rule("GET",    "/api/v1/keys",                           Who::WholeAdmin, Nothing),
     rule("POST",   "/api/v1/keys",                           Who::WholeAdmin, Small),
+    rule("PUT",    "/api/v1/keys/{key}",                     Who::WholeAdmin, Small),
     rule("DELETE", "/api/v1/keys/{key}",                     Who::WholeAdmin, Nothing),
 ];
 

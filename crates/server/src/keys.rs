@@ -1,30 +1,32 @@
 //! Keys: who may do what.
 //!
 //! A key is written `ark_ID_SECRET`: a public id of 16 hexadecimal digits and a secret of 256 bits.
-//! Only the SHA-256 of the secret is kept, in `keys.json` in the data folder, which is readable by
-//! its owner alone and replaced whole. (A *token* is a fencing number, never a credential.)
+//! Keys are rows of the store and change by commands like everything else; only the SHA-256 of a
+//! secret is kept. The ring is this server's copy of those rows. (A *token* is a fencing number,
+//! never a credential.)
 
+use std::collections::HashMap;
 use std::fs::{self, File, OpenOptions};
 use std::io::Write as _;
-use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError, RwLock};
 
+use armarius_core::command::{ChangeKey, Command, MakeKey};
+use armarius_core::event::{Hash, digest};
+use armarius_core::rows;
 use armarius_core::text::Name;
-use armarius_engine::clock::{Clock as _, SystemClock};
+use armarius_core::view::View;
+use armarius_engine::{EngineError, Handle};
 use armarius_wire::v1::key::{Key, Role};
 use armarius_wire::v1::time;
-use serde::{Deserialize, Serialize};
-use sha2::{Digest as _, Sha256};
 
-/// The file in the data folder.
-const FILE: &str = "keys.json";
 /// Bytes of a key's public part.
 const ID_BYTES: usize = 8;
 /// Bytes of a key's secret.
 const SECRET_BYTES: usize = 32;
-/// Keys one server may have.
-const KEYS_MAX: usize = 10_000;
+/// Who makes the first key.
+const HOUSE: &str = "armarius";
 
 /// Who is asking, as authenticated.
 #[derive(Clone, Debug)]
@@ -35,13 +37,23 @@ pub(crate) struct Caller {
     pub(crate) role: Role,
     /// Only these collections; all when `None`.
     pub(crate) scope: Option<Arc<[Name]>>,
+    /// The key's public part.
+    pub(crate) key: Name,
 }
 
-/// All keys.
+/// This server's copy of all keys.
 #[derive(Debug)]
 pub struct Ring {
-    path: PathBuf,
-    entries: RwLock<Vec<Entry>>,
+    handle: Handle,
+    kept: RwLock<HashMap<Name, rows::Key>>,
+    /// Keys that end with the process and are kept nowhere.
+    lent: RwLock<HashMap<Name, Lent>>,
+}
+
+#[derive(Debug)]
+struct Lent {
+    caller: Caller,
+    digest: Hash,
 }
 
 /// A key that was just made. Its text is shown once and kept nowhere.
@@ -51,12 +63,13 @@ pub struct Fresh {
     pub id: String,
     /// The whole key.
     pub text: String,
+    digest: Hash,
 }
 
 /// Why keys cannot be used or changed.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The file.
+    /// The file of the first key.
     #[error("{}: {why}", path.display())]
     File {
         /// Where.
@@ -67,176 +80,152 @@ pub enum Error {
     /// The operating system gave no random bits.
     #[error("no random bits: {0}")]
     Random(String),
-    /// Another key has the name.
-    #[error("there is a key named {0} already")]
-    NameTaken(String),
-    /// There are too many.
-    #[error("there are {KEYS_MAX} keys already")]
-    TooMany,
-    /// Nobody could make another key.
-    #[error("this is the last admin key for everything")]
-    LastAdmin,
-    /// There is no such key.
-    #[error("there is no key {0}")]
-    Unknown(String),
-}
-
-#[derive(Clone, Debug, Serialize, Deserialize)]
-struct Entry {
-    id: String,
-    name: String,
-    role: Role,
-    #[serde(default)]
-    collections: Vec<String>,
-    digest: String,
-    since: String,
-    /// Lives as long as the process and is never written.
-    #[serde(skip)]
-    lent: bool,
-}
-
-#[derive(Serialize, Deserialize)]
-struct Content {
-    keys: Vec<Entry>,
+    /// The engine.
+    #[error(transparent)]
+    Engine(#[from] EngineError),
 }
 
 impl Ring {
-    /// Reads the keys of a data folder. There are none before the first start.
-    pub fn open(folder: &Path) -> Result<Self, Error> {
-        let path = folder.join(FILE);
-        let entries = match fs::read_to_string(&path) {
-            Ok(text) => {
-                check_private(&path)?;
-                let content: Content =
-                    serde_json::from_str(&text).map_err(|e| failed(&path, &e))?;
-                content.keys
-            }
-            Err(e) if e.kind() == std::io::ErrorKind::NotFound => Vec::new(),
-            Err(e) => return Err(failed(&path, &e)),
-        };
-        Ok(Self { path, entries: RwLock::new(entries) })
+    /// Reads the keys of the store behind this handle. There are none before the first start.
+    pub fn open(handle: Handle) -> Result<Self, Error> {
+        let ring = Self { handle, kept: RwLock::default(), lent: RwLock::default() };
+        ring.refresh()?;
+        Ok(ring)
     }
 
-    /// Whether there is any key that is kept.
+    /// Whether nobody could make a key.
     #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.read(|entries| entries.iter().all(|entry| entry.lent))
+    pub fn lacks_admin(&self) -> bool {
+        !read(&self.kept).values().any(rows::Key::is_whole_admin)
     }
 
     /// Makes a key and keeps it.
-    pub fn add(&self, name: &Name, role: Role, collections: &[Name]) -> Result<Fresh, Error> {
-        self.insert(name, role, collections, false, |_| Ok(()))
+    pub fn add(
+        &self,
+        actor: &Name,
+        name: &Name,
+        role: Role,
+        collections: &[Name],
+    ) -> Result<Fresh, Error> {
+        let fresh = Fresh::new()?;
+        self.keep(actor, &fresh, name, role, collections)?;
+        Ok(fresh)
     }
 
     /// Makes the first key: an admin's. It is written to a file of its own before it is kept, so
     /// that a crash in between leaves no server without a way in.
     pub fn add_first(&self, name: &Name, file: &Path) -> Result<Fresh, Error> {
-        self.insert(name, Role::Admin, &[], false, |fresh| {
-            write_private(file, &format!("{}\n", fresh.text)).map_err(|e| failed(file, &e))
-        })
+        let fresh = Fresh::new()?;
+        write_private(file, &format!("{}\n", fresh.text)).map_err(|e| failed(file, &e))?;
+        self.keep(&Name::trusted(HOUSE), &fresh, name, Role::Admin, &[])?;
+        Ok(fresh)
     }
 
     /// Makes a key that ends with the process, for a part of the process itself.
     pub fn lend(&self, name: &Name, role: Role) -> Result<Fresh, Error> {
-        self.insert(name, role, &[], true, |_| Ok(()))
+        let fresh = Fresh::new()?;
+        let key = Name::trusted(&fresh.id);
+        let caller = Caller { actor: name.clone(), role, scope: None, key: key.clone() };
+        let mut lent = self.lent.write().unwrap_or_else(PoisonError::into_inner);
+        lent.insert(key, Lent { caller, digest: fresh.digest });
+        Ok(fresh)
+    }
+
+    /// Changes what a key is for. `None` leaves what was said before.
+    pub fn change(
+        &self,
+        actor: &Name,
+        id: &str,
+        role: Option<Role>,
+        collections: Option<Vec<Name>>,
+    ) -> Result<(), Error> {
+        let id = Name::new(id).map_err(EngineError::from)?;
+        let role = role.map(Into::into);
+        self.tell(actor, Command::ChangeKey(ChangeKey { id, role, collections }))
     }
 
     /// Ends a key, at once.
-    pub fn revoke(&self, id: &str) -> Result<(), Error> {
-        let mut entries = self.entries.write().unwrap_or_else(PoisonError::into_inner);
-        let mut left = entries.clone();
-        left.retain(|entry| entry.id != id);
-        if left.len() == entries.len() {
-            return Err(Error::Unknown(id.to_owned()));
-        }
-        let whole_admin = |e: &Entry| !e.lent && e.role == Role::Admin && e.collections.is_empty();
-        if !left.iter().any(whole_admin) {
-            return Err(Error::LastAdmin);
-        }
-        self.save(&left)?;
-        *entries = left;
-        Ok(())
+    pub fn revoke(&self, actor: &Name, id: &str) -> Result<(), Error> {
+        let id = Name::new(id).map_err(EngineError::from)?;
+        self.tell(actor, Command::RevokeKey { id })
     }
 
-    /// All keys, without their secrets.
+    /// All keys that open something, without their secrets, oldest first.
     #[must_use]
     pub fn list(&self) -> Vec<Key> {
-        let shown = |entry: &Entry| Key {
-            id: entry.id.clone(),
-            name: entry.name.clone(),
-            role: entry.role,
-            collections: entry.collections.clone(),
-            since: entry.since.clone(),
+        let shown = |key: &rows::Key| Key {
+            id: key.id.to_string(),
+            name: key.name.to_string(),
+            role: key.role.into(),
+            collections: key.collections.iter().map(Name::to_string).collect(),
+            since: time::text(key.made_at),
+            changed: time::text(key.changed_at),
         };
-        self.read(|entries| entries.iter().filter(|e| !e.lent).map(shown).collect())
+        let kept = read(&self.kept);
+        let mut live: Vec<_> = kept.values().filter(|key| key.revoked_at.is_none()).collect();
+        live.sort_by_key(|key| (key.made_at, &key.id));
+        live.into_iter().map(shown).collect()
+    }
+
+    /// Reads the rows again: what another server changed is known here from then on.
+    pub fn refresh(&self) -> Result<(), Error> {
+        let rows = self.handle.question(|reader| {
+            let mut view = View::new(0);
+            reader.look(&[], &mut view, true)?;
+            Ok(view.keys.iter().map(|(id, key)| (id.clone(), key.clone())).collect())
+        })?;
+        *self.kept.write().unwrap_or_else(PoisonError::into_inner) = rows;
+        Ok(())
     }
 
     /// Who presents this key, if it is one of ours.
     #[must_use]
     pub(crate) fn caller(&self, presented: &str) -> Option<Caller> {
         let (id, secret) = presented.strip_prefix("ark_")?.split_once('_')?;
-        let digest = digest_of(secret);
-        self.read(|entries| {
-            let entry = entries.iter().find(|entry| entry.id == id)?;
-            if !same(entry.digest.as_bytes(), digest.as_bytes()) {
-                return None;
-            }
-            let names = entry.collections.iter().map(|name| Name::trusted(name));
-            let scope: Arc<[Name]> = names.collect();
-            Some(Caller {
-                actor: Name::trusted(&entry.name),
-                role: entry.role,
-                scope: (!scope.is_empty()).then_some(scope),
-            })
-        })
+        let (id, digest) = (Name::new(id).ok()?, digest(secret));
+        if let Some(lent) = read(&self.lent).get(&id) {
+            return same(&lent.digest, &digest).then(|| lent.caller.clone());
+        }
+        let kept = read(&self.kept);
+        let key = kept.get(&id).filter(|key| key.revoked_at.is_none())?;
+        same(&key.digest, &digest).then(|| caller_of(key))
     }
 
-    fn insert(
+    /// Who holds the key of this id, if it still opens something.
+    #[must_use]
+    pub(crate) fn holder(&self, id: &Name) -> Option<Caller> {
+        let kept = read(&self.kept);
+        kept.get(id).filter(|key| key.revoked_at.is_none()).map(caller_of)
+    }
+
+    fn keep(
         &self,
+        actor: &Name,
+        fresh: &Fresh,
         name: &Name,
         role: Role,
         collections: &[Name],
-        lent: bool,
-        before: impl FnOnce(&Fresh) -> Result<(), Error>,
-    ) -> Result<Fresh, Error> {
-        let mut entries = self.entries.write().unwrap_or_else(PoisonError::into_inner);
-        if entries.iter().any(|entry| entry.name == name.as_str()) {
-            return Err(Error::NameTaken(name.to_string()));
-        }
-        if entries.len() >= KEYS_MAX {
-            return Err(Error::TooMany);
-        }
-        let (id, secret) = (random_hex::<ID_BYTES>()?, random_hex::<SECRET_BYTES>()?);
-        let entry = Entry {
-            id: id.clone(),
-            name: name.to_string(),
-            role,
-            collections: collections.iter().map(Name::to_string).collect(),
-            digest: digest_of(&secret),
-            since: time::text(SystemClock::default().wall()),
-            lent,
+    ) -> Result<(), Error> {
+        let make = MakeKey {
+            id: Name::trusted(&fresh.id),
+            name: name.clone(),
+            role: role.into(),
+            collections: collections.to_vec(),
+            digest: fresh.digest,
         };
-        let mut grown = entries.clone();
-        grown.push(entry);
-        let text = format!("ark_{id}_{secret}");
-        let fresh = Fresh { id, text };
-        before(&fresh)?;
-        if !lent {
-            self.save(&grown)?;
-        }
-        *entries = grown;
-        Ok(fresh)
+        self.tell(actor, Command::MakeKey(make))
     }
 
-    fn read<T>(&self, look: impl FnOnce(&[Entry]) -> T) -> T {
-        look(&self.entries.read().unwrap_or_else(PoisonError::into_inner))
+    fn tell(&self, actor: &Name, command: Command) -> Result<(), Error> {
+        self.handle.call(actor.clone(), None, command)?;
+        self.refresh()
     }
+}
 
-    fn save(&self, entries: &[Entry]) -> Result<(), Error> {
-        let keys = entries.iter().filter(|entry| !entry.lent).cloned().collect();
-        let text = serde_json::to_string_pretty(&Content { keys });
-        let text = text.map_err(|e| failed(&self.path, &e))?;
-        write_private(&self.path, &text).map_err(|e| failed(&self.path, &e))
+impl Fresh {
+    fn new() -> Result<Self, Error> {
+        let (id, secret) = (random_hex::<ID_BYTES>()?, random_hex::<SECRET_BYTES>()?);
+        Ok(Self { text: format!("ark_{id}_{secret}"), digest: digest(&secret), id })
     }
 }
 
@@ -249,6 +238,11 @@ impl Caller {
             None => true,
         }
     }
+}
+
+fn caller_of(key: &rows::Key) -> Caller {
+    let scope = (!key.collections.is_empty()).then(|| key.collections.as_slice().into());
+    Caller { actor: key.name.clone(), role: key.role.into(), scope, key: key.id.clone() }
 }
 
 /// Replaces a file whole, readable by its owner alone, durable when this returns.
@@ -266,92 +260,22 @@ pub fn write_private(path: &Path, text: &str) -> std::io::Result<()> {
     File::open(folder)?.sync_all()
 }
 
-fn check_private(path: &Path) -> Result<(), Error> {
-    let mode = fs::metadata(path).map_err(|e| failed(path, &e))?.permissions().mode();
-    if mode & 0o077 == 0 {
-        return Ok(());
-    }
-    let why = format!("others may read it; run chmod 600 {}", path.display());
-    Err(Error::File { path: path.to_owned(), why })
+fn read<T>(lock: &RwLock<T>) -> std::sync::RwLockReadGuard<'_, T> {
+    lock.read().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn failed(path: &Path, why: &dyn std::fmt::Display) -> Error {
     Error::File { path: path.to_owned(), why: why.to_string() }
 }
 
-fn digest_of(secret: &str) -> String {
-    hex(&Sha256::digest(secret.as_bytes()))
-}
-
-fn random_hex<const N: usize>() -> Result<String, Error> {
+/// Random bits of the operating system, as hexadecimal digits.
+pub(crate) fn random_hex<const N: usize>() -> Result<String, Error> {
     let mut bytes = [0; N];
     getrandom::fill(&mut bytes).map_err(|e| Error::Random(e.to_string()))?;
-    Ok(hex(&bytes))
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
 /// Compares in a time that does not depend on where the first difference is.
-fn same(a: &[u8], b: &[u8]) -> bool {
-    a.len() == b.len() && a.iter().zip(b).fold(0, |sum, (x, y)| sum | (x ^ y)) == 0
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn name(text: &str) -> Name {
-        Name::new(text).unwrap()
-    }
-
-    #[test]
-    fn a_key_opens_until_it_is_revoked_and_the_file_holds_no_secret() {
-        let folder = tempfile::tempdir().unwrap();
-        let ring = Ring::open(folder.path()).unwrap();
-        assert!(ring.is_empty());
-        let admin = ring.add(&name("admin"), Role::Admin, &[]).unwrap();
-        let maps = ring.add(&name("maps"), Role::Worker, &[name("maps")]).unwrap();
-        let again = Ring::open(folder.path()).unwrap();
-        let caller = again.caller(&maps.text).unwrap();
-        assert!(caller.may("maps") && !caller.may("books"));
-        let text = fs::read_to_string(folder.path().join(FILE)).unwrap();
-        let secret = maps.text.rsplit('_').next().unwrap();
-        assert!(!text.contains(secret));
-        again.revoke(&maps.id).unwrap();
-        assert!(again.caller(&maps.text).is_none());
-        assert!(matches!(again.revoke(&admin.id), Err(Error::LastAdmin)));
-    }
-
-    #[test]
-    fn what_is_not_a_key_opens_nothing() {
-        let folder = tempfile::tempdir().unwrap();
-        let ring = Ring::open(folder.path()).unwrap();
-        let key = ring.add(&name("admin"), Role::Admin, &[]).unwrap();
-        let cut = &key.text[..key.text.len() - 1];
-        for presented in ["", "ark_", "ark__", cut, &key.text.to_uppercase(), "ark_x_y"] {
-            assert!(ring.caller(presented).is_none(), "{presented}");
-        }
-    }
-
-    #[test]
-    fn a_file_that_others_may_read_is_refused() {
-        let folder = tempfile::tempdir().unwrap();
-        Ring::open(folder.path()).unwrap().add(&name("a"), Role::Admin, &[]).unwrap();
-        let path = folder.path().join(FILE);
-        fs::set_permissions(&path, fs::Permissions::from_mode(0o644)).unwrap();
-        assert!(Ring::open(folder.path()).unwrap_err().to_string().contains("chmod 600"));
-    }
-
-    #[test]
-    fn names_are_unique_and_lent_keys_are_not_kept() {
-        let folder = tempfile::tempdir().unwrap();
-        let ring = Ring::open(folder.path()).unwrap();
-        ring.add(&name("a"), Role::Admin, &[]).unwrap();
-        assert!(matches!(ring.add(&name("a"), Role::Worker, &[]), Err(Error::NameTaken(_))));
-        let lent = ring.lend(&name("worker here"), Role::Worker).unwrap();
-        assert!(ring.caller(&lent.text).is_some());
-        assert!(Ring::open(folder.path()).unwrap().caller(&lent.text).is_none());
-    }
+fn same(a: &Hash, b: &Hash) -> bool {
+    a.iter().zip(b).fold(0, |sum, (x, y)| sum | (x ^ y)) == 0
 }

@@ -29,7 +29,8 @@ pub(crate) fn status_of(code: Code) -> StatusCode {
         | Code::NoSuchBatch
         | Code::NoSuchHold
         | Code::NoSuchSchedule
-        | Code::NoSuchEntry => StatusCode::NOT_FOUND,
+        | Code::NoSuchEntry
+        | Code::NoSuchKey => StatusCode::NOT_FOUND,
         Code::AlreadyExists
         | Code::WrongState
         | Code::KeyReused
@@ -53,7 +54,6 @@ pub(crate) enum Own {
     KeyRefused,
     NotAllowed,
     NoSuchRoute,
-    NoSuchKey,
     WrongMethod,
     WrongContentType,
     BadRequest,
@@ -73,7 +73,6 @@ impl Own {
             Self::KeyRefused => "key-refused",
             Self::NotAllowed => "not-allowed",
             Self::NoSuchRoute => "no-such-route",
-            Self::NoSuchKey => "no-such-key",
             Self::WrongMethod => "wrong-method",
             Self::WrongContentType => "wrong-content-type",
             Self::BadRequest => "bad-request",
@@ -91,7 +90,7 @@ impl Own {
         match self {
             Self::KeyMissing | Self::KeyRefused => StatusCode::UNAUTHORIZED,
             Self::NotAllowed => StatusCode::FORBIDDEN,
-            Self::NoSuchRoute | Self::NoSuchKey => StatusCode::NOT_FOUND,
+            Self::NoSuchRoute => StatusCode::NOT_FOUND,
             Self::WrongMethod => StatusCode::METHOD_NOT_ALLOWED,
             Self::WrongContentType => StatusCode::UNSUPPORTED_MEDIA_TYPE,
             Self::BadRequest | Self::TooDeep => StatusCode::BAD_REQUEST,

@@ -5,7 +5,7 @@ use axum::http::HeaderValue;
 use axum::http::header::{CACHE_CONTROL, X_CONTENT_TYPE_OPTIONS};
 use axum::middleware::{from_fn_with_state, map_response};
 use axum::response::Response;
-use axum::routing::{delete, get, post};
+use axum::routing::{get, post, put};
 
 use crate::api::{
     batch, claim, collection, event, flow, hold, item, key, lease, report, round, status, task, why,
@@ -52,13 +52,13 @@ pub fn router(app: App) -> Router {
         .route("/api/v1/batches/{batch}/retry", post(batch::retry))
         .route("/api/v1/batches/{batch}/report", post(batch::report))
         .route("/api/v1/holds", get(hold::list).post(hold::set))
-        .route("/api/v1/holds/{hold}", delete(hold::release))
+        .route("/api/v1/holds/{hold}", axum::routing::delete(hold::release))
         .route("/api/v1/why", get(why::why))
         // The server itself.
         .route("/api/v1/stats", get(status::stats))
         .route("/api/v1/durability", get(status::durability))
         .route("/api/v1/keys", get(key::list).post(key::add))
-        .route("/api/v1/keys/{key}", delete(key::revoke));
+        .route("/api/v1/keys/{key}", put(key::change).delete(key::revoke));
     routes
         .layer(from_fn_with_state(app.clone(), identity::admit))
         .layer(map_response(careful))

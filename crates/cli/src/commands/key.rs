@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use armarius_wire::client::segment;
 use armarius_wire::v1::Page;
-use armarius_wire::v1::key::{Add, Added, Key, Role};
+use armarius_wire::v1::key::{Add, Added, Change, Key, Role};
 
 use crate::connect::Connection;
 use crate::paper;
@@ -28,6 +28,22 @@ enum Verb {
         /// Only this collection; can be given several times
         #[arg(long = "collection", value_name = "COLLECTION")]
         collections: Vec<String>,
+        #[command(flatten)]
+        connection: Connection,
+    },
+    /// Changes what a key is for; what is not given stays as it is
+    Change {
+        /// Its id
+        id: String,
+        /// What its holder may do from now on
+        #[arg(long, value_parser = role)]
+        role: Option<Role>,
+        /// Only this collection from now on; can be given several times
+        #[arg(long = "collection", value_name = "COLLECTION")]
+        collections: Vec<String>,
+        /// All collections from now on
+        #[arg(long, conflicts_with = "collections")]
+        all_collections: bool,
         #[command(flatten)]
         connection: Connection,
     },
@@ -57,6 +73,12 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
             let added: Added = connection.client()?.post("keys", &add)?;
             eprintln!("this is shown once; keep it, and give it to its holder as ARMARIUS_KEY");
             paper::show(connection.json, &added, |added| added.key.clone())?;
+        }
+        Verb::Change { id, role, collections, all_collections, connection } => {
+            let collections = (all_collections || !collections.is_empty()).then_some(collections);
+            let change = Change { role, collections };
+            connection.client()?.put_done(&format!("keys/{}", segment(&id)), &change)?;
+            eprintln!("key {id} is changed");
         }
         Verb::List { connection } => {
             let page: Page<Key> = connection.client()?.get("keys", &[])?;

@@ -18,6 +18,7 @@ const KIND: &str = "batch";
 
 pub(super) fn open(desk: &mut Desk<'_>, collection: &Name, key: &Text) -> Rule<Reply> {
     check("key", key, 0, KEY_BYTES_MAX)?;
+    super::key::refuse_house(collection)?;
     let request = format!("batch {collection} {key}");
     if let Some(Made::Batch(id)) = desk.made_before(collection, &request)? {
         return Ok(Reply::Batch(id));

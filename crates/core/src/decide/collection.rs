@@ -16,6 +16,7 @@ const NOTIFY_MAX: usize = 16;
 pub(super) const KIND: &str = "collection";
 
 pub(super) fn put(desk: &mut Desk<'_>, name: &Name, notify: &[Text]) -> Rule<Reply> {
+    super::key::refuse_house(name)?;
     if notify.len() > NOTIFY_MAX {
         return Err(Refusal::new(
             Code::TooLarge,
@@ -51,7 +52,11 @@ pub(super) fn put(desk: &mut Desk<'_>, name: &Name, notify: &[Text]) -> Rule<Rep
     Ok(Reply::Collection(id))
 }
 
-fn new_collection(desk: &mut Desk<'_>, name: &Name, notify: &[Text]) -> Rule<CollectionId> {
+pub(super) fn new_collection(
+    desk: &mut Desk<'_>,
+    name: &Name,
+    notify: &[Text],
+) -> Rule<CollectionId> {
     let id = CollectionId(desk.mint(Counter::Collection)?);
     let row = Collection {
         id,

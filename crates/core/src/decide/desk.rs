@@ -82,6 +82,9 @@ event_names! {
     SCHEDULE_FIRED = "schedule.fired",
     SCHEDULE_SKIPPED = "schedule.skipped",
     EPOCH_RAISED = "epoch.raised",
+    KEY_MADE = "key.made",
+    KEY_CHANGED = "key.changed",
+    KEY_REVOKED = "key.revoked",
 }
 
 /// Whether only the rules themselves may write events of this name.

@@ -18,6 +18,7 @@ pub(super) fn apply(desk: &mut Desk<'_>, collection: &Name, given: &Flow) -> Rul
     let mut def = given.clone();
     check::normalise(&mut def);
     refuse_wrong(&def)?;
+    super::key::refuse_house(collection)?;
     let home = desk.collection_named(collection)?.id;
     let (mut row, known) = flow_row(desk, home, &def.name)?;
     let digest = codec::digest(&def);

@@ -4,6 +4,7 @@ use super::desk::{
     Desk, Fact, ITEM_DELETED, ITEM_PRIORITY, ITEM_PUT, ITEM_TOUCHED, Rule, check_object,
     check_priority, is_reserved,
 };
+use super::key::refuse_house;
 use crate::address::ItemAddress;
 use crate::command::PutItem;
 use crate::event::Outcome;
@@ -15,6 +16,7 @@ use crate::text::{Name, Text, check};
 
 pub(super) fn put(desk: &mut Desk<'_>, put: &PutItem) -> Rule<Reply> {
     check_put(put)?;
+    refuse_house(&put.item.collection)?;
     let found = desk.find_item(&put.item)?;
     let (id, fresh) = match found {
         Some(id) => (id, false),
@@ -156,6 +158,7 @@ pub(super) fn delete(desk: &mut Desk<'_>, at: &ItemAddress) -> Rule<Reply> {
 
 /// An item that is not deleted.
 pub(super) fn living<'d>(desk: &'d Desk<'_>, at: &ItemAddress) -> Rule<&'d Item> {
+    refuse_house(&at.collection)?;
     let item = desk.item_at(at)?;
     if item.deleted {
         return Err(Refusal::new(Code::WrongState, format!("item {at} is deleted"))

@@ -3,6 +3,7 @@
 mod claiming;
 mod depending;
 mod holding;
+mod keys;
 mod lab;
 mod limiting;
 mod notation;

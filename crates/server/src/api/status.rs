@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use armarius_core::decide::HOUSE;
+use armarius_core::text::Name;
 use armarius_engine::Stage;
 use armarius_wire::v1::status::{Counts, Durability, Health, Stats};
 use axum::extract::State;
@@ -37,7 +39,10 @@ pub(crate) async fn stats(State(app): State<App>, caller: Caller) -> Answer {
         let ids: Vec<_> = visible.map(|(id, _)| *id).collect();
         let queues = look.view.queues.iter().filter(|(_, q)| ids.contains(&q.collection));
         queues.for_each(|(_, queue)| tasks.add(queue.counts));
-        Ok((tasks, ids.len()))
+        // The collection of the house is no work of anybody.
+        let house = look.view.collection_names.get(&Name::trusted(HOUSE)).ok().flatten();
+        let own = house.is_some_and(|id| ids.contains(id));
+        Ok((tasks, ids.len() - usize::from(own)))
     };
     let (tasks, collections) = app.look(read).await?;
     let done = app.handle().stats();

@@ -1,5 +1,6 @@
 //! Every route, every role, and no key: the matrix is made from the table.
 
+use armarius_core::text::Name;
 use armarius_server::access::{RULES, Rule, Who};
 use armarius_wire::v1::key::Role;
 use serde_json::{Value, json};
@@ -179,4 +180,44 @@ async fn a_revoked_key_opens_nothing() {
     lab.call(&lab.admin, "DELETE", &path, json!({})).await.expect(204);
     assert_eq!(lab.call(key, "GET", "/api/v1/stats", json!({})).await.status, 401);
     assert_eq!(lab.call(&lab.admin, "DELETE", &path, json!({})).await.status, 404);
+    // Who did it is an event like any other.
+    let item = format!("armarius/key/{}", made["id"].as_str().unwrap());
+    let told = lab.get(&format!("/api/v1/events?item={item}")).await.expect(200);
+    let told: Vec<String> = told["entries"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|e| format!("{} {}", e["name"].as_str().unwrap(), e["actor"].as_str().unwrap()))
+        .collect();
+    assert_eq!(told, ["key.made admin", "key.revoked admin"]);
+}
+
+#[tokio::test]
+async fn a_key_can_be_made_for_less_and_for_more() {
+    let lab = Lab::with_flow().await;
+    let made = lab.post("/api/v1/keys", json!({ "name": "bob", "role": "auditor" })).await;
+    let made = made.expect(201);
+    let (key, path) =
+        (made["key"].as_str().unwrap(), format!("/api/v1/keys/{}", made["id"].as_str().unwrap()));
+    let hold = json!({ "on": { "collection": "maps" }, "reason": "r" });
+    assert_eq!(lab.call(key, "POST", "/api/v1/holds", hold.clone()).await.status, 403);
+    lab.put(&path, json!({ "role": "operator" })).await.expect(204);
+    lab.put(&path, json!({ "collections": ["books"] })).await.expect(204);
+    assert_eq!(lab.call(key, "POST", "/api/v1/holds", hold.clone()).await.status, 403);
+    lab.put(&path, json!({ "collections": [] })).await.expect(204);
+    lab.call(key, "POST", "/api/v1/holds", hold).await.expect(201);
+}
+
+#[tokio::test]
+async fn what_is_not_a_key_opens_nothing() {
+    let lab = Lab::new();
+    let cut = &lab.admin[..lab.admin.len() - 1];
+    for presented in ["ark_", "ark__", cut, &lab.admin.to_uppercase(), "ark_x_y"] {
+        let answer = lab.call(presented, "GET", "/api/v1/stats", json!({})).await;
+        assert_eq!(answer.status, 401, "{presented}");
+    }
+    let lent = lab.app.keys().lend(&Name::trusted("worker here"), Role::Auditor).unwrap();
+    lab.call(&lent.text, "GET", "/api/v1/stats", json!({})).await.expect(200);
+    let listed = lab.get("/api/v1/keys").await.expect(200);
+    assert_eq!(listed["entries"].as_array().unwrap().len(), 1, "{listed}");
 }

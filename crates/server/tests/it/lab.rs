@@ -19,7 +19,6 @@ pub(crate) struct Lab {
     router: Router,
     pub(crate) admin: String,
     _engine: Engine,
-    _folder: tempfile::TempDir,
 }
 
 pub(crate) struct Answer {
@@ -44,14 +43,16 @@ impl Answer {
 
 impl Lab {
     pub(crate) fn new() -> Self {
-        let folder = tempfile::tempdir().unwrap();
         let store = Memory::new();
         let description = store.describe();
         let engine = Engine::start(Box::new(store), Options::default()).unwrap();
-        let keys = Ring::open(folder.path()).unwrap();
-        let admin = keys.add(&Name::trusted("admin"), Role::Admin, &[]).unwrap().text;
+        let keys = Ring::open(engine.handle()).unwrap();
+        let admin = keys
+            .add(&Name::trusted("root"), &Name::trusted("admin"), Role::Admin, &[])
+            .unwrap()
+            .text;
         let app = App::new(engine.handle(), keys, description);
-        Self { router: router(app.clone()), app, admin, _engine: engine, _folder: folder }
+        Self { router: router(app.clone()), app, admin, _engine: engine }
     }
 
     /// With a collection `maps` and a flow `ocr` of one step that others do.
@@ -66,7 +67,8 @@ impl Lab {
 
     pub(crate) fn key(&self, name: &str, role: Role, collections: &[&str]) -> String {
         let collections: Vec<Name> = collections.iter().map(|c| Name::trusted(c)).collect();
-        self.app.keys().add(&Name::trusted(name), role, &collections).unwrap().text
+        let root = Name::trusted("root");
+        self.app.keys().add(&root, &Name::trusted(name), role, &collections).unwrap().text
     }
 
     pub(crate) async fn send(&self, request: Request<Body>) -> Answer {

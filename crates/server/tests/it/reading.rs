@@ -137,7 +137,7 @@ async fn the_server_says_how_it_is() {
     assert_eq!(lab.get("/api/v1/durability").await.expect(200)["store"], "memory");
     assert_eq!(lab.get("/readyz").await.expect(200), json!({ "status": "ok" }));
     let list = lab.get("/api/v1/collections").await.expect(200);
-    assert_eq!(list["entries"][0]["tasks"]["ready"], 1);
+    assert_eq!(list["entries"][1]["tasks"]["ready"], 1);
     let flow = lab.get("/api/v1/flows/maps/ocr").await.expect(200);
     assert_eq!(flow["definition"]["tasks"][0]["name"], "scan");
     assert_eq!(flow["steps"][0]["tasks"]["ready"], 1);

@@ -3,11 +3,13 @@
 use std::collections::VecDeque;
 
 use armarius_core::address::{ItemAddress, TaskAddress};
-use armarius_core::command::{Claim, Command, Ending, HoldOn, PutItem, Report, Submit};
-use armarius_core::event::Outcome as Mark;
+use armarius_core::command::{
+    ChangeKey, Claim, Command, Ending, HoldOn, MakeKey, PutItem, Report, Submit,
+};
+use armarius_core::event::{Outcome as Mark, digest};
 use armarius_core::flow::{Class, codec};
 use armarius_core::ids::{BatchId, ErrandId, HoldId, ScheduleId, Span, TaskId, Time, Token};
-use armarius_core::rows::ManifestState;
+use armarius_core::rows::{ManifestState, Role};
 use armarius_core::text::{Name, Text};
 
 use super::deck::Card;
@@ -26,6 +28,16 @@ pub(super) fn opening() -> VecDeque<Command> {
     for (name, notify) in [("c", vec![Text::from("post")]), ("d", Vec::new())] {
         commands.push_back(Command::PutCollection { name: Name::trusted(name), notify });
     }
+    // Keys can be revoked and changed only while another one may do everything.
+    let (id, name) = (Name::trusted("k0"), Name::trusted("root"));
+    let (collections, digest) = (Vec::new(), digest(&id));
+    commands.push_back(Command::MakeKey(MakeKey {
+        id,
+        name,
+        role: Role::Admin,
+        collections,
+        digest,
+    }));
     commands.extend(FLOWS.iter().filter_map(|text| apply("c", text)));
     commands.extend(FLOWS.iter().take(2).filter_map(|text| apply("d", text)));
     commands
@@ -84,6 +96,7 @@ impl Script {
             Card::RetryBatch => Command::RetryBatch { batch: self.batch()? },
             Card::ReportBatch => Command::ReportBatch { batch: self.batch()? },
             Card::DeleteBatch => Command::DeleteBatch { batch: self.batch()? },
+            Card::Key => self.door_key(),
             Card::Post => {
                 let body = format!("news {}", self.left).into();
                 Command::Post { to: self.destination().into(), body }
@@ -123,6 +136,22 @@ impl Script {
             0 => address("page", "crowd".to_owned()),
             1 => address("revision", self.dice.between(1, self.revision.max(1) + 1).to_string()),
             _ => self.item(),
+        }
+    }
+
+    /// Few ids and names, so that some are taken, revoked or the last.
+    fn door_key(&mut self) -> Command {
+        let id = Name::trusted(["k1", "k2", "k3"][self.dice.below(3)]);
+        let role = Role::ALL[self.dice.below(Role::ALL.len())];
+        let only = (0..self.dice.below(2)).map(|_| Name::trusted("c")).collect();
+        match self.dice.below(4) {
+            0 => Command::RevokeKey { id },
+            1 => Command::ChangeKey(ChangeKey { id, role: Some(role), collections: None }),
+            _ => {
+                let name = Name::trusted(["ada", "bob"][self.dice.below(2)]);
+                let digest = digest(&id);
+                Command::MakeKey(MakeKey { id, name, role, collections: only, digest })
+            }
         }
     }
 

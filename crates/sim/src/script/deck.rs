@@ -81,6 +81,8 @@ cards! {
     ReportBatch * 1,
     /// Deleted.
     DeleteBatch * 1,
+    /// A key made, changed or revoked.
+    Key * 4,
     /// A letter.
     Post * 2,
     /// A delivery.

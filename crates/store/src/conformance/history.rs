@@ -41,6 +41,11 @@ fn events_read_back(trial: &mut Trial) {
     assert_eq!(Some(&must("commits", reader.commits(1, 1))[..]), sealed.get(1..2), "one commit");
     assert_eq!(must("commits", reader.commits(3, 10)), [], "commits after the newest");
     assert_eq!(trial.view.head.n, 3, "the head of a new view");
+    assert_eq!(must("head", reader.head()), trial.view.head, "the head of a reader");
+    let refs = [(ItemId(1), 3), (ItemId(0), 1), (ItemId(7), 1), (ItemId(1), 2)];
+    let found = must("events at", reader.events_at(&refs));
+    let found: Vec<_> = found.iter().map(|e| (e.item, e.n)).collect();
+    assert_eq!(found, [refs[0], refs[1], refs[3]], "events by item and number");
 }
 
 fn readers_see_what_is_committed(trial: &mut Trial) {

@@ -11,8 +11,8 @@ use armarius_core::ids::{
 };
 use armarius_core::rows::{
     Batch, BatchState, Body, Collection, Counter, Destination, Edge, Errand, FlowRow, Follow, Grip,
-    Hold, Idem, Item, Lease, Letter, Made, Manifest, ManifestState, Mark, Member, Queue, Rank,
-    Round, RoundKey, Schedule, Scope, Slots, Spot, Target, Task, Version,
+    Hold, Idem, Item, Key, Lease, Letter, Made, Manifest, ManifestState, Mark, Member, Queue, Rank,
+    Role, Round, RoundKey, Schedule, Scope, Slots, Spot, Target, Task, Version,
 };
 use armarius_core::task::{Cause, State};
 use armarius_core::text::{Name, Text};
@@ -138,6 +138,24 @@ pub fn schedule(key: i64, variant: i64) -> (ScheduleId, Schedule) {
         last_slot: Time(count(variant)),
         last_round: small(variant),
         removed: variant % 2 == 1,
+    };
+    (id, row)
+}
+
+/// A key.
+#[must_use]
+pub fn key(key: i64, variant: i64) -> (Name, Key) {
+    let id = name("key", key);
+    let row = Key {
+        id: id.clone(),
+        item: ItemId(key),
+        name: name("holder", variant),
+        role: pick(&Role::ALL, variant),
+        collections: (0..variant % 3).map(|n| name("collection", n)).collect(),
+        digest: digest(&variant.to_string()),
+        made_at: Time(variant),
+        changed_at: Time(count(variant)),
+        revoked_at: (variant % 2 == 1).then_some(Time(count(variant + 1))),
     };
     (id, row)
 }

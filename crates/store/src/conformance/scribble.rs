@@ -50,6 +50,7 @@ strokes! {
         queues: queue;
         holds: hold;
         schedules: schedule;
+        keys: key;
         counters: counter;
         versions: version;
         items: item;

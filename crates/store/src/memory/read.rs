@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use armarius_core::event::{Commit, Event};
 use armarius_core::ids::{BatchId, CollectionId, ItemId, TaskId};
 use armarius_core::rows::{Batch, Body, Item, Task};
-use armarius_core::view::{Need, View};
+use armarius_core::view::{CommitHead, Need, View};
 use armarius_engine::seam::{Reader, StoreError, TaskFilter};
 
 use super::{Shared, lock};
@@ -43,6 +43,10 @@ impl Reader for MemoryReader {
             .take(max)
             .map(|e| e.1.clone())
             .collect())
+    }
+
+    fn head(&mut self) -> Result<CommitHead, StoreError> {
+        Ok(lock(&self.shared).world.head())
     }
 
     fn commits(&mut self, after: i64, max: usize) -> Result<Vec<Commit>, StoreError> {

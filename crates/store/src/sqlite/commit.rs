@@ -6,8 +6,8 @@ use armarius_core::view::View;
 use super::desk::Desk;
 use super::fault::Answer;
 use super::rows::{
-    batch, collection, counter, edge, errand, event, flow, hold, idem, item, lease, letter, line,
-    manifest, round, schedule, task,
+    batch, collection, counter, edge, errand, event, flow, hold, idem, item, key, lease, letter,
+    line, manifest, round, schedule, task,
 };
 
 /// Writes the rows, the events and the commit that seals them. Tables marked as derived follow
@@ -18,6 +18,7 @@ pub(super) fn write(desk: &Desk, view: &View, commit: &Commit) -> Answer<()> {
     flow::write(desk, view)?;
     hold::write(desk, view)?;
     schedule::write(desk, view)?;
+    key::write(desk, view)?;
     item::write(desk, view)?;
     task::write(desk, view)?;
     round::write(desk, view)?;

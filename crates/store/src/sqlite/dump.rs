@@ -5,8 +5,8 @@ use armarius_core::ids::QueueId;
 use super::desk::Desk;
 use super::fault::Answer;
 use super::rows::{
-    batch, collection, counter, edge, errand, event, flow, hold, idem, item, lease, letter, line,
-    manifest, round, schedule, task,
+    batch, collection, counter, edge, errand, event, flow, hold, idem, item, key, lease, letter,
+    line, manifest, round, schedule, task,
 };
 use crate::world::World;
 
@@ -35,6 +35,8 @@ fn definitions(desk: &Desk, world: &mut World) -> Answer<()> {
     world.holds.extend(rows.into_iter().map(|r| (r.id, r)));
     let rows = desk.all("schedule", schedule::ALL, (), schedule::schedule_of)?;
     world.schedules.extend(rows.into_iter().map(|r| (r.id, r)));
+    let rows = desk.all("key", key::ALL, (), key::key_of)?;
+    world.keys.extend(rows.into_iter().map(|r| (r.id.clone(), r)));
     Ok(())
 }
 

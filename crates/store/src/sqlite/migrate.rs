@@ -9,8 +9,11 @@ use super::desk::Desk;
 use super::fault::{Answer, OrFault as _};
 
 /// All migrations, the first being number 1.
-const MIGRATIONS: [&str; 2] =
-    [include_str!("schema/0001_start.sql"), include_str!("schema/0002_way.sql")];
+const MIGRATIONS: [&str; 3] = [
+    include_str!("schema/0001_start.sql"),
+    include_str!("schema/0002_way.sql"),
+    include_str!("schema/0003_keys.sql"),
+];
 
 /// Marks the file as ours: the letters `ARMA`.
 const APPLICATION_ID: i32 = 0x4152_4d41;

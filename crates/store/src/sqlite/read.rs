@@ -7,7 +7,7 @@ use armarius_core::event::{Commit, Event};
 use armarius_core::ids::{BatchId, CollectionId, ItemId, QueueId, TaskId};
 use armarius_core::rows::{Batch, Body, Item, Task};
 use armarius_core::task::State;
-use armarius_core::view::{Need, View};
+use armarius_core::view::{CommitHead, Need, View};
 use armarius_engine::seam::{Reader, StoreError, TaskFilter};
 
 use super::cells::{Cells, numbers_text};
@@ -54,6 +54,19 @@ impl Reader for SqliteReader {
     fn events(&mut self, item: ItemId, after: i64, max: usize) -> Result<Vec<Event>, StoreError> {
         let params = (item.0, after, limit(max));
         self.still(|desk| desk.all("event", event::EVENTS_AFTER, params, event::event_of))
+    }
+
+    fn head(&mut self) -> Result<CommitHead, StoreError> {
+        event::commit_head(&self.desk)
+    }
+
+    fn events_at(&mut self, refs: &[(ItemId, i64)]) -> Result<Vec<Event>, StoreError> {
+        self.still(|desk| {
+            let one = |(item, n): &(ItemId, i64)| {
+                desk.first("event", event::EVENT, (item.0, *n), event::event_of)
+            };
+            refs.iter().filter_map(|at| one(at).transpose()).collect()
+        })
     }
 
     fn commits(&mut self, after: i64, max: usize) -> Result<Vec<Commit>, StoreError> {

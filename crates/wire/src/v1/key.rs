@@ -1,5 +1,6 @@
 //! Keys: who may do what. A key's secret is shown once, when it is made.
 
+use armarius_core::rows;
 use serde::{Deserialize, Serialize};
 
 /// `POST /api/v1/keys`.
@@ -39,13 +40,7 @@ impl Role {
     /// Its name.
     #[must_use]
     pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Submitter => "submitter",
-            Self::Worker => "worker",
-            Self::Operator => "operator",
-            Self::Admin => "admin",
-            Self::Auditor => "auditor",
-        }
+        rows::Role::from(self).as_str()
     }
 
     /// Reads what [`Role::as_str`] writes.
@@ -53,6 +48,42 @@ impl Role {
     pub fn parse(text: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|role| role.as_str() == text)
     }
+}
+
+impl From<Role> for rows::Role {
+    fn from(role: Role) -> Self {
+        match role {
+            Role::Submitter => Self::Submitter,
+            Role::Worker => Self::Worker,
+            Role::Operator => Self::Operator,
+            Role::Admin => Self::Admin,
+            Role::Auditor => Self::Auditor,
+        }
+    }
+}
+
+impl From<rows::Role> for Role {
+    fn from(role: rows::Role) -> Self {
+        match role {
+            rows::Role::Submitter => Self::Submitter,
+            rows::Role::Worker => Self::Worker,
+            rows::Role::Operator => Self::Operator,
+            rows::Role::Admin => Self::Admin,
+            rows::Role::Auditor => Self::Auditor,
+        }
+    }
+}
+
+/// `PUT /api/v1/keys/{key}`: what is not given stays as it is.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Change {
+    /// What its holder may do.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub role: Option<Role>,
+    /// Only these collections; all when empty.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub collections: Option<Vec<String>>,
 }
 
 /// A new key, shown once.
@@ -77,4 +108,6 @@ pub struct Key {
     pub collections: Vec<String>,
     /// When it was made.
     pub since: String,
+    /// When it was last changed.
+    pub changed: String,
 }
