@@ -217,6 +217,9 @@ pub enum Command {
     },
     /// Raises the epoch of tokens: the past may differ from what workers remember.
     RaiseEpoch,
+    /// Ends live leases, piece by piece, as if each was given back: after a restore nobody may go
+    /// on with what was lent before it.
+    Recall,
 }
 
 /// An item and what is said about it. `None` leaves what was said before.

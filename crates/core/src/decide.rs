@@ -95,5 +95,6 @@ fn answer(desk: &mut Desk<'_>) -> Result<Reply, Stop> {
         Command::Refresh => lease::refresh(desk),
         Command::RunErrand { errand } => follow::run_errand(desk, *errand),
         Command::RaiseEpoch => collection::raise_epoch(desk),
+        Command::Recall => lease::recall(desk),
     }
 }

@@ -74,7 +74,8 @@ impl Urgency {
             | Command::MakeKey(_)
             | Command::ChangeKey(_)
             | Command::RevokeKey { .. }
-            | Command::RaiseEpoch => Self::Action,
+            | Command::RaiseEpoch
+            | Command::Recall => Self::Action,
             Command::PutItem(_)
             | Command::TouchItem { .. }
             | Command::AddEvent { .. }
@@ -124,7 +125,8 @@ pub(crate) fn needs_room(command: &Command) -> bool {
         | Command::MakeKey(_)
         | Command::ChangeKey(_)
         | Command::RevokeKey { .. }
-        | Command::RaiseEpoch => false,
+        | Command::RaiseEpoch
+        | Command::Recall => false,
     }
 }
 
@@ -172,6 +174,7 @@ pub(crate) fn text_bytes(command: &Command) -> usize {
         | Command::MakeKey(_)
         | Command::ChangeKey(_)
         | Command::RevokeKey { .. }
-        | Command::RaiseEpoch => 0,
+        | Command::RaiseEpoch
+        | Command::Recall => 0,
     }
 }

@@ -119,6 +119,25 @@ pub(super) fn refresh(desk: &mut Desk<'_>) -> Rule<Reply> {
     Ok(Reply::Duty { did: ids.len(), more: false })
 }
 
+/// Ends live leases, those that would lapse first before the others, as many as one commit takes.
+pub(super) fn recall(desk: &mut Desk<'_>) -> Rule<Reply> {
+    let ids: Vec<LeaseId> = {
+        let list = desk.view.due_leases.first(&(), DUTY_ROWS_MAX + 1)?;
+        list.take(DUTY_ROWS_MAX + 1).map(|((_, id), ())| *id).collect()
+    };
+    let mut did = 0;
+    for id in ids.iter().take(DUTY_ROWS_MAX) {
+        if did > 0 && !desk.spend(desk.view.leases.get(id)?.map_or(0, |l| l.grips.len() * 4)) {
+            break;
+        }
+        did += 1;
+        if let Some(lease) = desk.view.leases.get(id)?.cloned() {
+            desk.dissolve(&lease, Verb::GiveBack)?;
+        }
+    }
+    Ok(Reply::Duty { did, more: ids.len() > did })
+}
+
 /// A lease, if it is the caller's.
 fn own<'d>(desk: &'d Desk<'_>, id: LeaseId) -> Rule<&'d Lease> {
     match desk.view.leases.get(&id)? {

@@ -237,6 +237,22 @@ fn an_epoch_keeps_tokens_apart_from_a_restored_past() {
 }
 
 #[test]
+fn recalled_work_is_ready_again_and_its_worker_disturbs_nobody() {
+    check(&format!(
+        "{ONE}
+        submit a f
+        claim w -> f.s@a
+        raise-epoch
+        recall
+        report w f.s@a ok -> stale
+        task f.s@a -> ready
+        claim v -> f.s@a
+        report w f.s@a ok -> stale
+        report v f.s@a ok -> applied"
+    ));
+}
+
+#[test]
 fn after_a_restart_leases_get_a_fresh_term() {
     check(&format!(
         "{ONE}

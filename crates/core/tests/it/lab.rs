@@ -454,6 +454,7 @@ impl Lab {
             },
             "restart" => Command::Refresh,
             "raise-epoch" => Command::RaiseEpoch,
+            "recall" => Command::Recall,
             other => panic!("what is {other}?"),
         };
         self.call("op", command)?;
