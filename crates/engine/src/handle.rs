@@ -189,8 +189,9 @@ fn give_all(orders: impl IntoIterator<Item = Order>, error: &EngineError) {
     }
 }
 
-/// What the rules cannot check because they know no calendars.
-fn check(command: &Command) -> Result<(), Refusal> {
+/// What the rules cannot check because they know no calendars; part of every call, and for those
+/// who decide something without a lane.
+pub fn check(command: &Command) -> Result<(), Refusal> {
     let Command::ApplyFlow { flow, .. } = command else {
         return Ok(());
     };

@@ -33,7 +33,7 @@ mod stats;
 pub use engine::{Engine, StartError};
 pub use error::{EngineError, Outcome};
 pub use exit::Fatal;
-pub use handle::Handle;
+pub use handle::{Handle, check};
 pub use options::Options;
 pub use order::{OnReplies, OnReply, Request, Seat};
 pub use queue::Stage;

@@ -83,6 +83,7 @@ pub const RULES: &[Rule] = &[
     rule("DELETE", "/api/v1/flows/{collection}/{flow}",      RULES_ALL,       Nothing),
 
     rule("GET",    "/api/v1/items",                          READS,           Nothing),
+    rule("POST",   "/api/v1/items",                          SUBMITS,         Bulk),
     rule("GET",    "/api/v1/items/{*item}",                  READS,           Nothing),
     rule("PUT",    "/api/v1/items/{*item}",                  SUBMITS,         Small),
     rule("DELETE", "/api/v1/items/{*item}",                  STEERS,          Nothing),
@@ -113,6 +114,8 @@ pub const RULES: &[Rule] = &[
     rule("POST",   "/api/v1/holds",                          STEERS,          Small),
     rule("DELETE", "/api/v1/holds/{hold}",                   STEERS,          Nothing),
 
+    rule("GET",    "/api/v1/schedules",                      READS,           Nothing),
+    rule("GET",    "/api/v1/outbox",                         STEERS,          Nothing),
     rule("GET",    "/api/v1/why",                            READS,           Nothing),
     rule("GET",    "/api/v1/stats",                          READS,           Nothing),
     rule("GET",    "/api/v1/durability",                     READS,           Nothing),
@@ -122,6 +125,25 @@ pub const RULES: &[Rule] = &[
     rule("PUT",    "/api/v1/keys/{key}",                     Who::WholeAdmin, Small),
     rule("DELETE", "/api/v1/keys/{key}",                     Who::WholeAdmin, Nothing),
 ];
+
+/// Changes that can be asked for with `?dry_run=true`: each is one command. A worker's calls and
+/// those with many elements are not.
+const REHEARSED: &[&str] = &[
+    "/api/v1/collections/",
+    "/api/v1/flows/",
+    "/api/v1/items/",
+    "/api/v1/tasks/",
+    "/api/v1/batches",
+    "/api/v1/holds",
+];
+
+impl Rule {
+    /// Whether what this route would do can be told without doing it.
+    #[must_use]
+    pub fn can_be_rehearsed(&self) -> bool {
+        self.method != "GET" && REHEARSED.iter().any(|path| self.path.starts_with(path))
+    }
+}
 
 const fn rule(method: &'static str, path: &'static str, who: Who, body: Body) -> Rule {
     Rule { method, path, who, body }

@@ -9,8 +9,10 @@ pub(crate) mod hold;
 pub(crate) mod item;
 pub(crate) mod key;
 pub(crate) mod lease;
+pub(crate) mod outbox;
 pub(crate) mod report;
 pub(crate) mod round;
+pub(crate) mod schedule;
 pub(crate) mod status;
 pub(crate) mod task;
 pub(crate) mod why;
@@ -56,7 +58,7 @@ fn moment(text: &str) -> Result<Time, Refusal> {
 }
 
 /// The time of day, for showing how long something still takes.
-fn now() -> Time {
+pub(crate) fn now() -> Time {
     SystemClock::default().wall()
 }
 

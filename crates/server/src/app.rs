@@ -63,6 +63,9 @@ impl App {
         id: Option<&str>,
         command: Command,
     ) -> Result<Reply, Fault> {
+        if let Some(rehearsal) = caller.rehearsal.clone() {
+            return rehearsal.play(self, caller, id, command).await;
+        }
         let (tx, rx) = oneshot::channel();
         let request = Request { actor: caller.actor.clone(), idem: id.map(Text::from), command };
         self.0.handle.send(request, Box::new(move |outcome| drop(tx.send(outcome))));

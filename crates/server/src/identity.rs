@@ -11,28 +11,34 @@ use crate::access::{self, Found, Who};
 use crate::app::App;
 use crate::keys::Caller;
 use crate::problem::{Fault, Own};
+use crate::rehearse::Rehearsal;
 
 /// Lets a request through to its route, or says why not.
 pub(crate) async fn admit(State(app): State<App>, mut request: Request, next: Next) -> Response {
     match check(&app, &mut request) {
-        Ok(()) => next.run(request).await,
+        Ok(None) => next.run(request).await,
+        Ok(Some(rehearsal)) => rehearsal.answer(next.run(request).await),
         Err(fault) => fault.into_response(),
     }
 }
 
-fn check(app: &App, request: &mut Request) -> Result<(), Fault> {
+/// What is given back is where a dry run notes what would have happened.
+fn check(app: &App, request: &mut Request) -> Result<Option<Rehearsal>, Fault> {
     let path = request.extensions().get::<MatchedPath>().map_or("", MatchedPath::as_str);
     let found = access::find(request.method().as_str(), path);
     if let Found::Rule(rule) = found {
         request.extensions_mut().insert(rule);
         if rule.who == Who::Anyone {
-            return Ok(());
+            return Ok(None);
         }
     }
     // Without a key nobody learns which routes and things exist.
-    let caller = authenticate(app, request.headers())?;
+    let mut caller = authenticate(app, request.headers())?;
     match found {
-        Found::Rule(rule) => permit(&caller, rule.who)?,
+        Found::Rule(rule) => {
+            permit(&caller, rule.who)?;
+            caller.rehearsal = Rehearsal::asked_for(rule, request.uri())?;
+        }
         Found::OtherMethod => {
             let method = request.method();
             let why = format!("{method} is not possible here");
@@ -43,8 +49,9 @@ fn check(app: &App, request: &mut Request) -> Result<(), Fault> {
             return Err(Fault::own(Own::NoSuchRoute, why, "calls begin with /api/v1/"));
         }
     }
+    let rehearsal = caller.rehearsal.clone();
     request.extensions_mut().insert(caller);
-    Ok(())
+    Ok(rehearsal)
 }
 
 fn permit(caller: &Caller, who: Who) -> Result<(), Fault> {

@@ -39,6 +39,8 @@ pub(crate) struct Caller {
     pub(crate) scope: Option<Arc<[Name]>>,
     /// The key's public part.
     pub(crate) key: Name,
+    /// Set when nothing is to be changed: what would have been is noted here.
+    pub(crate) rehearsal: Option<crate::rehearse::Rehearsal>,
 }
 
 /// This server's copy of all keys.
@@ -125,7 +127,8 @@ impl Ring {
     pub fn lend(&self, name: &Name, role: Role) -> Result<Fresh, Error> {
         let fresh = Fresh::new()?;
         let key = Name::trusted(&fresh.id);
-        let caller = Caller { actor: name.clone(), role, scope: None, key: key.clone() };
+        let caller =
+            Caller { actor: name.clone(), role, scope: None, key: key.clone(), rehearsal: None };
         let mut lent = self.lent.write().unwrap_or_else(PoisonError::into_inner);
         lent.insert(key, Lent { caller, digest: fresh.digest });
         Ok(fresh)
@@ -242,7 +245,13 @@ impl Caller {
 
 fn caller_of(key: &rows::Key) -> Caller {
     let scope = (!key.collections.is_empty()).then(|| key.collections.as_slice().into());
-    Caller { actor: key.name.clone(), role: key.role.into(), scope, key: key.id.clone() }
+    Caller {
+        actor: key.name.clone(),
+        role: key.role.into(),
+        scope,
+        key: key.id.clone(),
+        rehearsal: None,
+    }
 }
 
 /// Replaces a file whole, readable by its owner alone, durable when this returns.

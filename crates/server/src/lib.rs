@@ -19,6 +19,7 @@ mod body;
 mod identity;
 mod look;
 mod problem;
+mod rehearse;
 mod router;
 
 pub use app::App;

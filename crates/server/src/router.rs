@@ -8,7 +8,8 @@ use axum::response::Response;
 use axum::routing::{get, post, put};
 
 use crate::api::{
-    batch, claim, collection, event, flow, hold, item, key, lease, report, round, status, task, why,
+    batch, claim, collection, event, flow, hold, item, key, lease, outbox, report, round, schedule,
+    status, task, why,
 };
 use crate::app::App;
 use crate::identity;
@@ -32,7 +33,7 @@ pub fn router(app: App) -> Router {
             "/api/v1/flows/{collection}/{flow}",
             get(flow::show).put(flow::put).delete(flow::remove),
         )
-        .route("/api/v1/items", get(item::list))
+        .route("/api/v1/items", get(item::list).post(item::put_many))
         .route("/api/v1/items/{*item}", get(item::show).put(item::put).delete(item::remove))
         .route("/api/v1/items/touch", post(item::touch))
         .route("/api/v1/items/priority", post(item::priority))
@@ -53,10 +54,12 @@ pub fn router(app: App) -> Router {
         .route("/api/v1/batches/{batch}/report", post(batch::report))
         .route("/api/v1/holds", get(hold::list).post(hold::set))
         .route("/api/v1/holds/{hold}", axum::routing::delete(hold::release))
+        .route("/api/v1/schedules", get(schedule::list))
         .route("/api/v1/why", get(why::why))
         // The server itself.
         .route("/api/v1/stats", get(status::stats))
         .route("/api/v1/durability", get(status::durability))
+        .route("/api/v1/outbox", get(outbox::list))
         .route("/api/v1/keys", get(key::list).post(key::add))
         .route("/api/v1/keys/{key}", put(key::change).delete(key::revoke));
     routes

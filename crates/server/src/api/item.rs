@@ -6,16 +6,17 @@ use armarius_core::ids::ItemId;
 use armarius_core::reply::Reply;
 use armarius_core::rows;
 use armarius_core::text::{Name, Text};
+use armarius_engine::Request;
 use armarius_engine::seam::TaskFilter;
 use armarius_wire::v1::event::Added;
-use armarius_wire::v1::item::{Item, Priority, Put, PutReply, Touch};
+use armarius_wire::v1::item::{Item, Placed, Priority, Put, PutOne, PutReply, Touch};
 use armarius_wire::v1::{Page, raw, time};
 use axum::extract::State;
 use axum::http::StatusCode;
 use serde::Deserialize;
 
 use crate::app::App;
-use crate::body::{ItemPath, Json, Params, json, names};
+use crate::body::{Bulk, ItemPath, Json, Params, json, names};
 use crate::identity::within;
 use crate::keys::Caller;
 use crate::look::Look;
@@ -58,6 +59,34 @@ pub(crate) async fn remove(
     within(&caller, &item.collection)?;
     app.ask(&caller, Command::DeleteItem { item }).await?;
     Ok(super::done())
+}
+
+/// `POST /api/v1/items`: many, each for itself.
+pub(crate) async fn put_many(
+    State(app): State<App>,
+    caller: Caller,
+    Bulk(items): Bulk<PutOne>,
+) -> Answer {
+    let request = |one: PutOne| {
+        let item = ItemAddress::parse(&one.item)?;
+        within(&caller, &item.collection)?;
+        let command = Command::PutItem(PutItem {
+            item,
+            priority: one.priority,
+            ordinal: one.ordinal,
+            types: one.types.as_deref().map(names).transpose()?,
+            attributes: one.attributes.as_ref().map(|a| Text::from(a.get())),
+        });
+        Ok(Request { actor: caller.actor.clone(), idem: None, command })
+    };
+    let requests = items.into_iter().map(request).collect();
+    let refused = |problem| Placed { fresh: None, problem: Some(problem) };
+    let replies = super::each(&app, requests, |answer| match answer {
+        Ok(Reply::Item { fresh, .. }) => Placed { fresh: Some(fresh), problem: None },
+        Ok(other) => refused(*super::strange(&other).0),
+        Err(problem) => refused(problem),
+    });
+    Ok(json(StatusCode::OK, &replies.await))
 }
 
 /// `POST /api/v1/items/touch`

@@ -7,5 +7,6 @@ mod bad_input;
 mod bulk;
 mod lab;
 mod reading;
+mod rehearsing;
 mod sockets;
 mod working;

@@ -22,6 +22,37 @@ pub struct Put {
     pub attributes: Option<Raw>,
 }
 
+/// One element of `POST /api/v1/items`. What is absent stays as it was.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PutOne {
+    /// `collection/kind/key`.
+    pub item: String,
+    /// Priority: higher first.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub priority: Option<i32>,
+    /// Position in a sequence; never changes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ordinal: Option<i64>,
+    /// Content models.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub types: Option<Vec<String>>,
+    /// Free attributes, an object.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub attributes: Option<Raw>,
+}
+
+/// What one element did, or why it was refused.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Placed {
+    /// It was not known before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fresh: Option<bool>,
+    /// Why it was refused.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub problem: Option<super::Problem>,
+}
+
 /// What putting an item did.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct PutReply {
