@@ -3,6 +3,8 @@
 mod batch;
 mod bench;
 mod collection;
+mod completions;
+mod config;
 mod doctor;
 mod event;
 mod flow;
@@ -11,15 +13,21 @@ mod hold;
 mod item;
 mod key;
 mod launch;
+mod man;
+mod outbox;
+mod schedule;
 mod serve;
 mod status;
 mod submit;
 mod task;
+mod top;
 mod up;
+mod watch;
 mod why;
 mod work;
 mod worker;
 
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 /// What can be done.
@@ -51,8 +59,16 @@ pub(crate) enum Command {
     Batch(batch::Args),
     /// Holds: brakes on work.
     Hold(hold::Args),
+    /// Schedules: flows that are woken by the clock.
+    Schedule(schedule::Args),
+    /// The outbox: letters that have not arrived yet.
+    Outbox(outbox::Args),
     /// Why something is not running: the whole tree of what it waits for.
     Why(why::Args),
+    /// Follows a task, an item, a batch or a collection until it has ended.
+    Watch(watch::Args),
+    /// A live view: queues, what runs, what failed, throughput.
+    Top(top::Args),
     /// Keys: who may do what.
     Key(key::Args),
     /// Ends the tasks of a worker that died.
@@ -65,10 +81,16 @@ pub(crate) enum Command {
     Doctor(doctor::Args),
     /// Measures the engine, or the machine below it.
     Bench(bench::Args),
+    /// Settings: what they are, and where each comes from.
+    Config(config::Args),
+    /// Prints completions for a shell.
+    Completions(completions::Args),
+    /// Writes manual pages into a folder.
+    Man(man::Args),
 }
 
-/// Does it.
-pub(crate) fn run(command: Command) -> anyhow::Result<ExitCode> {
+/// Does it. `config` is the configuration file that was named.
+pub(crate) fn run(command: Command, config: Option<PathBuf>) -> anyhow::Result<ExitCode> {
     match command {
         Command::Up(args) => up::run(args),
         Command::Serve(args) => serve::run(args),
@@ -83,11 +105,18 @@ pub(crate) fn run(command: Command) -> anyhow::Result<ExitCode> {
         Command::Task(args) => task::run(args),
         Command::Batch(args) => batch::run(args),
         Command::Hold(args) => hold::run(args),
+        Command::Schedule(args) => schedule::run(args),
+        Command::Outbox(args) => outbox::run(args),
         Command::Why(args) => why::run(args),
+        Command::Watch(args) => watch::run(args),
+        Command::Top(args) => top::run(args),
         Command::Key(args) => key::run(args),
         Command::Guard(args) => guard::run(args),
         Command::Launch(args) => launch::run(args),
         Command::Doctor(args) => doctor::run(args),
         Command::Bench(args) => bench::run(args),
+        Command::Config(args) => config::run(args, config),
+        Command::Completions(args) => completions::run(args),
+        Command::Man(args) => man::run(args),
     }
 }

@@ -6,7 +6,7 @@ use armarius_engine::Fatal;
 use armarius_wire::client;
 use armarius_wire::v1::Problem;
 
-use crate::paper::clean;
+use crate::paper::{Ink, clean};
 
 /// It was refused, or something went wrong.
 const REFUSED: u8 = 1;
@@ -14,6 +14,11 @@ const REFUSED: u8 = 1;
 const UNREACHABLE: u8 = 3;
 /// The key is missing, unknown or not enough.
 const KEY: u8 = 4;
+
+/// What was watched ended badly.
+pub(crate) const ENDED_BADLY: u8 = 5;
+/// The configuration cannot be used.
+const CONFIG: u8 = 78;
 
 /// The codes, for `--help`.
 pub(crate) const CODES: &str = "\
@@ -23,10 +28,12 @@ Exit codes:
   2   the command line could not be read
   3   no server answers
   4   the key is missing, unknown or not enough
+  5   what was watched failed or was cancelled
   65  the store contradicts itself; restore or repair
   69  the store cannot be used: held by another process, newer version
   70  the program broke a rule of its own; restart, and report it
-  74  the disk did not keep what it was given; restart once";
+  74  the disk did not keep what it was given; restart once
+  78  the configuration file cannot be used";
 
 /// A failure with what to do next and the code to exit with.
 #[derive(Debug)]
@@ -40,6 +47,21 @@ impl Failure {
     /// Something is not possible, and here is what to do.
     pub(crate) fn new(sentence: impl Into<String>, hint: impl Into<String>) -> Self {
         Self { sentence: sentence.into(), hint: hint.into(), code: REFUSED }
+    }
+
+    /// The configuration cannot be used.
+    pub(crate) fn config(sentence: impl Into<String>, hint: impl Into<String>) -> Self {
+        Self { code: CONFIG, ..Self::new(sentence, hint) }
+    }
+
+    /// No server answers.
+    pub(crate) fn unreachable(sentence: impl Into<String>, hint: impl Into<String>) -> Self {
+        Self { code: UNREACHABLE, ..Self::new(sentence, hint) }
+    }
+
+    /// What is stored contradicts itself.
+    pub(crate) fn corrupt(sentence: impl Into<String>, hint: impl Into<String>) -> Self {
+        Self { code: armarius_engine::exit::CORRUPT, ..Self::new(sentence, hint) }
     }
 
     /// The store or the engine cannot go on.
@@ -66,14 +88,20 @@ pub(crate) fn tell(error: &anyhow::Error) -> ExitCode {
     if is_broken_pipe(error) {
         return ExitCode::SUCCESS;
     }
-    eprintln!("error: {}", clean(&format!("{error:#}")));
+    let ink = Ink::of_stderr();
+    eprintln!("{} {}", ink.bad("error:"), clean(&format!("{error:#}")));
     let (mut hint, mut code) = (String::new(), REFUSED);
+    // The outermost hint counts, since it knows what was being done; and the most telling code.
     for cause in error.chain() {
+        let mut note = |h: String, c: u8| {
+            hint = if hint.is_empty() { h } else { std::mem::take(&mut hint) };
+            code = if code == REFUSED { c } else { code };
+        };
         if let Some(failure) = cause.downcast_ref::<Failure>() {
-            (hint, code) = (failure.hint.clone(), failure.code);
+            note(failure.hint.clone(), failure.code);
         }
         if let Some(refused) = cause.downcast_ref::<client::Error>() {
-            (hint, code) = (hint_of(refused), code_of(refused));
+            note(hint_of(refused), code_of(refused));
             for place in refused.places() {
                 eprintln!("  {}:{}: {}", place.line, place.column, clean(&place.message));
                 if !place.hint.is_empty() {
@@ -83,7 +111,7 @@ pub(crate) fn tell(error: &anyhow::Error) -> ExitCode {
         }
     }
     if !hint.is_empty() {
-        eprintln!("hint: {}", clean(&hint));
+        eprintln!("{} {}", ink.soft("hint:"), clean(&hint));
     }
     ExitCode::from(code)
 }

@@ -16,6 +16,7 @@ use armarius_store::Sqlite;
 use armarius_wire::v1::key::Role;
 use tokio::sync::oneshot;
 
+use crate::config::DATA_DEFAULT;
 use crate::exit::Failure;
 use crate::servers::{self, Server};
 use crate::signals::Ends;
@@ -30,14 +31,35 @@ const QUESTION_THREADS_MAX: usize = 8;
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct Place {
     /// The folder for everything that is kept
-    #[arg(long, env = "ARMARIUS_DATA", value_name = "DIR", default_value = "armarius-data")]
+    #[arg(long, value_name = "DIR", default_value = DATA_DEFAULT)]
     pub(crate) data: PathBuf,
     /// Where to listen
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:7700")]
     pub(crate) listen: SocketAddr,
     /// Listen beyond this machine without encryption, because a proxy in front provides it
-    #[arg(long)]
+    #[arg(
+        long,
+        action = clap::ArgAction::Set,
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "true",
+        default_value = "false",
+        value_name = "BOOL"
+    )]
     pub(crate) behind_proxy: bool,
+    #[command(flatten)]
+    pub(crate) outbox: Outbox,
+}
+
+/// Where letters may go.
+#[derive(Clone, Debug, clap::Args)]
+pub(crate) struct Outbox {
+    /// Hosts in private networks that letters may go to, HOST or HOST:PORT, separated by commas
+    #[arg(long, value_delimiter = ',', value_name = "HOST,…")]
+    outbox_allow: Vec<String>,
+    /// The folder that letters to `file:NAME` are appended in; without it they are refused
+    #[arg(long, value_name = "DIR")]
+    outbox_folder: Option<PathBuf>,
 }
 
 /// A worker in the same process.

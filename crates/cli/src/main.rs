@@ -1,18 +1,23 @@
 //! `armarius`: the one binary.
 //!
-//! Reading order: `commands` (one file per verb) · `host` (the server in this process) · `worker`
-//! (what runs tasks) · `connect`, `servers` (how a command finds its server) · `paper` (what people
-//! see) · `exit` (how it ends).
+//! Reading order: `commands` (one file per verb) · `config` (flags, environment, file) · `host` (the
+//! server in this process) · `worker` (what runs tasks) · `connect`, `servers` (how a command finds
+//! its server) · `paper`, `progress` (what people see) · `records` (lists that are sent in bulk) ·
+//! `exit` (how it ends).
 
 mod commands;
+mod config;
 mod connect;
 mod exit;
 mod host;
 mod paper;
+mod progress;
+mod records;
 mod servers;
 mod signals;
 mod worker;
 
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Parser;
@@ -21,12 +26,16 @@ use clap::Parser;
 #[derive(Debug, Parser)]
 #[command(name = "armarius", version, after_help = exit::CODES)]
 struct Line {
+    /// The configuration file; else armarius.toml in the data folder, if it is there
+    #[arg(long, env = "ARMARIUS_CONFIG", value_name = "FILE", global = true)]
+    config: Option<PathBuf>,
     #[command(subcommand)]
     command: commands::Command,
 }
 
 fn main() -> ExitCode {
-    match commands::run(Line::parse().command) {
+    let done = config::line().and_then(|line| commands::run(line.command, line.config));
+    match done {
         Ok(code) => code,
         Err(error) => exit::tell(&error),
     }
@@ -40,6 +49,7 @@ mod tests {
 
     #[test]
     fn the_command_line_contradicts_itself_nowhere() {
+        config::command(None).debug_assert();
         Line::command().debug_assert();
     }
 }

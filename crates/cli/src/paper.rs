@@ -1,8 +1,9 @@
 //! What people see: data on stdout, as tables that fit the terminal, or as JSON.
 
-use std::io::{self, Write as _};
+use std::io::{self, IsTerminal as _, Write as _};
 
 use serde::Serialize;
+use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
 
 /// Columns assumed where there is no terminal.
 const COLUMNS_DEFAULT: usize = 120;
@@ -27,22 +28,100 @@ pub(crate) fn line(text: &str) -> anyhow::Result<()> {
     Ok(out.flush()?)
 }
 
+/// Colours, where there is a terminal and nobody said NO_COLOR.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Ink {
+    on: bool,
+}
+
+impl Ink {
+    pub(crate) fn of_stdout() -> Self {
+        Self { on: io::stdout().is_terminal() && is_wanted() }
+    }
+
+    pub(crate) fn of_stderr() -> Self {
+        Self { on: io::stderr().is_terminal() && is_wanted() }
+    }
+
+    /// Something went wrong.
+    pub(crate) fn bad(self, text: &str) -> String {
+        self.paint("1;31", text)
+    }
+
+    /// Something is fine.
+    pub(crate) fn good(self, text: &str) -> String {
+        self.paint("32", text)
+    }
+
+    /// Something less important.
+    pub(crate) fn soft(self, text: &str) -> String {
+        self.paint("2", text)
+    }
+
+    /// Something to be seen first.
+    pub(crate) fn strong(self, text: &str) -> String {
+        self.paint("1", text)
+    }
+
+    /// A word that says how something stands, in its colour.
+    pub(crate) fn state(self, text: &str) -> String {
+        match text.trim() {
+            "failed" | "corrupt" => self.bad(text),
+            "done" | "completed" | "running" => self.good(text),
+            "leased" | "processing" | "reporting" => self.paint("36", text),
+            "held" | "stopping" => self.paint("33", text),
+            "cancelled" | "waiting" | "deleted" => self.soft(text),
+            _ => text.to_owned(),
+        }
+    }
+
+    fn paint(self, code: &str, text: &str) -> String {
+        if self.on { format!("\u{1b}[{code}m{text}\u{1b}[0m") } else { text.to_owned() }
+    }
+}
+
+fn is_wanted() -> bool {
+    let set = |name| std::env::var_os(name).filter(|value| !value.is_empty());
+    set("NO_COLOR").is_none() && set("TERM").is_none_or(|term| term != "dumb")
+}
+
 /// A table: the first row is the head.
 pub(crate) fn table<const N: usize>(head: [&str; N], rows: Vec<[String; N]>) -> String {
+    table_in(Ink::of_stdout(), columns(), head, rows)
+}
+
+/// A table in so many columns, with what stands in the column `state` in its colour.
+pub(crate) fn table_in<const N: usize>(
+    ink: Ink,
+    columns: usize,
+    head: [&str; N],
+    rows: Vec<[String; N]>,
+) -> String {
+    let states = head.iter().position(|name| *name == "state");
     let head = head.map(str::to_uppercase);
     let rows: Vec<[String; N]> =
         std::iter::once(head).chain(rows).map(|row| row.map(|cell| clean(&cell))).collect();
     let mut widths = [0; N];
     for row in &rows {
         for (width, cell) in widths.iter_mut().zip(row) {
-            *width = (*width).max(cell.chars().count());
+            *width = (*width).max(cell.width());
         }
     }
-    fit(&mut widths, columns());
+    fit(&mut widths, columns);
     let mut text = String::new();
-    for row in &rows {
-        let cells = row.iter().zip(widths).map(|(cell, width)| padded(cell, width));
-        let line = cells.collect::<Vec<_>>().join("  ");
+    for (n, row) in rows.iter().enumerate() {
+        let mut line = String::new();
+        for (place, (cell, width)) in row.iter().zip(widths).enumerate() {
+            // Nothing stands behind the last column, so that it needs no filling.
+            let width = if place + 1 == N { width.min(cell.width()) } else { width };
+            let cell = padded(cell, width);
+            line.push_str(&match n {
+                0 => ink.soft(&cell),
+                _ if Some(place) == states => ink.state(&cell),
+                _ => cell,
+            });
+            line.push_str("  ");
+        }
         text.push_str(line.trim_end());
         text.push('\n');
     }
@@ -79,14 +158,23 @@ fn fit(widths: &mut [usize], columns: usize) {
 
 fn padded(cell: &str, width: usize) -> String {
     let cell = cell.replace(['\n', '\t'], " ");
-    if cell.chars().count() <= width {
-        return format!("{cell:width$}");
+    if cell.width() <= width {
+        return format!("{cell}{}", " ".repeat(width - cell.width()));
     }
-    let kept: String = cell.chars().take(width.saturating_sub(1)).collect();
-    format!("{kept}…")
+    let (mut kept, mut used) = (String::new(), 1);
+    for c in cell.chars() {
+        used += c.width().unwrap_or(0);
+        if used > width {
+            break;
+        }
+        kept.push(c);
+    }
+    let filling = width.saturating_sub(kept.width() + 1);
+    format!("{kept}…{}", " ".repeat(filling))
 }
 
-fn columns() -> usize {
+/// How wide the terminal is.
+pub(crate) fn columns() -> usize {
     let size = rustix::termios::tcgetwinsize(io::stdout()).ok();
     let columns = size.map(|size| usize::from(size.ws_col)).filter(|columns| *columns > 0);
     columns.unwrap_or(COLUMNS_DEFAULT)
@@ -107,5 +195,16 @@ mod tests {
     fn text_cannot_steer_the_terminal() {
         assert_eq!(clean("a\u{1b}[2Jb"), "a\\u{1b}[2Jb");
         assert_eq!(padded("abcdef", 4), "abc…");
+        assert_eq!(padded("漢字漢字", 6), "漢字… ");
+    }
+
+    #[test]
+    fn colours_take_no_room() {
+        let rows = || vec![["1".to_owned(), "failed".to_owned(), "x".to_owned()]];
+        let head = ["n", "state", "why"];
+        let plain = table_in(Ink { on: false }, 80, head, rows());
+        assert_eq!(plain, "N  STATE   WHY\n1  failed  x\n");
+        let inked = table_in(Ink { on: true }, 80, head, rows());
+        assert!(inked.contains("\u{1b}[1;31mfailed\u{1b}[0m  x"), "{inked:?}");
     }
 }

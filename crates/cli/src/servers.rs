@@ -4,10 +4,15 @@
 //! started last comes last.
 
 use std::fs;
+use std::net::{TcpStream, ToSocketAddrs as _};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use anyhow::Context as _;
 use serde::{Deserialize, Serialize};
+
+/// How long a server that is looked for may take to answer.
+const ANSWER_MAX: Duration = Duration::from_millis(500);
 
 /// One server.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -43,13 +48,46 @@ pub(crate) fn record(server: &Server) -> anyhow::Result<()> {
     armarius_server::keys::write_private(&path, &text).with_context(|| path.display().to_string())
 }
 
-/// The server of a data folder, or the one started last.
+/// The server of a data folder, or the newest that answers. A record whose server does not answer
+/// is passed over, with a word about it; if none answers, the newest is given all the same, so that
+/// the caller can say where it was.
 pub(crate) fn find(data: Option<&Path>) -> anyhow::Result<Option<Server>> {
-    let Some(path) = path() else { return Ok(None) };
-    let book = read(&path)?;
-    let wanted = data.map(|data| data.canonicalize().unwrap_or_else(|_| data.to_owned()));
-    let mut known = book.server.into_iter().rev();
-    Ok(known.find(|server| wanted.as_ref().is_none_or(|data| *data == server.data)))
+    let known = known()?;
+    if let Some(data) = data {
+        let wanted = data.canonicalize().unwrap_or_else(|_| data.to_owned());
+        return Ok(known.into_iter().find(|server| server.data == wanted));
+    }
+    let Some(found) = known.iter().position(answers) else {
+        return Ok(known.into_iter().next());
+    };
+    if let (Some(stale), Some(server), true) = (known.first(), known.get(found), found > 0) {
+        let (stale, data) = (stale.data.display(), server.data.display());
+        eprintln!("note: the server of {stale} does not answer; using that of {data}");
+    }
+    Ok(known.into_iter().nth(found))
+}
+
+/// The server of this user at an address.
+pub(crate) fn at(url: &str) -> anyhow::Result<Option<Server>> {
+    Ok(known()?.into_iter().find(|server| is_same(&server.url, url)))
+}
+
+/// Whether two addresses mean the same server.
+pub(crate) fn is_same(one: &str, other: &str) -> bool {
+    one.trim_end_matches('/') == other.trim_end_matches('/')
+}
+
+/// All that are known, the one started last first.
+fn known() -> anyhow::Result<Vec<Server>> {
+    let Some(path) = path() else { return Ok(Vec::new()) };
+    Ok(read(&path)?.server.into_iter().rev().collect())
+}
+
+/// Whether somebody listens where the server said it does.
+fn answers(server: &Server) -> bool {
+    let place = server.url.split("://").last().unwrap_or_default();
+    let mut found = place.to_socket_addrs().into_iter().flatten();
+    found.any(|address| TcpStream::connect_timeout(&address, ANSWER_MAX).is_ok())
 }
 
 fn read(path: &Path) -> anyhow::Result<Book> {

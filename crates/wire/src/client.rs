@@ -111,6 +111,12 @@ impl Client {
         self.done(request.call())
     }
 
+    /// Deletes something and reads the answer.
+    pub fn delete_for<T: DeserializeOwned>(&self, path: &str) -> Answer<T> {
+        let request = self.agent.delete(self.at(path)).header("authorization", self.bearer());
+        self.read(request.call())
+    }
+
     /// Sends a body where no answer but "done" is expected.
     pub fn tell(&self, path: &str, body: &impl Serialize) -> Answer<()> {
         self.done(self.send(self.agent.post(self.at(path)), body))

@@ -6,7 +6,7 @@ use armarius_wire::v1::Page;
 use armarius_wire::v1::batch::{Batch, Open, Opened};
 use serde_json::json;
 
-use crate::connect::Connection;
+use crate::connect::{Connection, Steering, Way};
 use crate::paper;
 
 /// Batches: items submitted and reported together.
@@ -29,10 +29,10 @@ enum Verb {
         #[arg(long)]
         id: Option<String>,
         #[command(flatten)]
-        connection: Connection,
+        steering: Steering,
     },
     /// Says that a batch is complete in number
-    Seal(One),
+    Seal(Steered),
     /// Shows one
     Show(One),
     /// Lists them, newest first
@@ -47,13 +47,13 @@ enum Verb {
         connection: Connection,
     },
     /// Cancels what is open in a batch
-    Cancel(One),
+    Cancel(Steered),
     /// Gives every failed member another attempt
-    Retry(One),
+    Retry(Steered),
     /// Composes another report of a failed batch
-    Report(One),
+    Report(Steered),
     /// Deletes a batch: what is open is cancelled, history stays
-    Delete(One),
+    Delete(Steered),
 }
 
 #[derive(Debug, clap::Args)]
@@ -64,14 +64,24 @@ struct One {
     connection: Connection,
 }
 
+#[derive(Debug, clap::Args)]
+struct Steered {
+    /// Its number
+    batch: i64,
+    #[command(flatten)]
+    steering: Steering,
+}
+
 pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     match args.verb {
-        Verb::Open { collection, key, id, connection } => {
+        Verb::Open { collection, key, id, steering } => {
             let open = Open { id, collection, key };
-            let opened: Opened = connection.client()?.post("batches", &open)?;
-            paper::show(connection.json, &opened, |opened| opened.batch.to_string())?;
+            if !steering.only_told(Way::Post, "batches", &open)? {
+                let opened: Opened = steering.connection.client()?.post("batches", &open)?;
+                paper::show(steering.connection.json, &opened, |o| o.batch.to_string())?;
+            }
         }
-        Verb::Show(one) => show(&one)?,
+        Verb::Show(One { batch, connection }) => show(batch, &connection)?,
         Verb::List { max, cursor, connection } => {
             let max = max.to_string();
             let mut query = vec![("max", max.as_str())];
@@ -84,23 +94,30 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
         Verb::Cancel(one) => steer(&one, "cancel")?,
         Verb::Retry(one) => steer(&one, "retry")?,
         Verb::Report(one) => steer(&one, "report")?,
-        Verb::Delete(One { batch, connection }) => {
-            connection.client()?.delete(&format!("batches/{batch}"))?;
-            eprintln!("batch {batch} is deleted; its history stays");
+        Verb::Delete(Steered { batch, steering }) => {
+            let path = format!("batches/{batch}");
+            if !steering.only_told(Way::Delete, &path, &())? {
+                steering.connection.client()?.delete(&path)?;
+                eprintln!("batch {batch} is deleted; its history stays");
+            }
         }
     }
     Ok(ExitCode::SUCCESS)
 }
 
-fn steer(one: &One, verb: &str) -> anyhow::Result<()> {
-    one.connection.client()?.tell(&format!("batches/{}/{verb}", one.batch), &json!({}))?;
-    show(one)
+fn steer(one: &Steered, verb: &str) -> anyhow::Result<()> {
+    let Steered { batch, steering } = one;
+    let path = format!("batches/{batch}/{verb}");
+    if steering.only_told(Way::Post, &path, &json!({}))? {
+        return Ok(());
+    }
+    steering.connection.client()?.tell(&path, &json!({}))?;
+    show(*batch, &steering.connection)
 }
 
-fn show(one: &One) -> anyhow::Result<()> {
-    let path = format!("batches/{}", one.batch);
-    let batch: Batch = one.connection.client()?.get(&path, &[])?;
-    paper::show(one.connection.json, &batch, |batch| table(std::slice::from_ref(batch)))
+fn show(batch: i64, connection: &Connection) -> anyhow::Result<()> {
+    let batch: Batch = connection.client()?.get(&format!("batches/{batch}"), &[])?;
+    paper::show(connection.json, &batch, |batch| table(std::slice::from_ref(batch)))
 }
 
 fn table(batches: &[Batch]) -> String {

@@ -6,7 +6,7 @@ use armarius_wire::client::segment;
 use armarius_wire::v1::Page;
 use armarius_wire::v1::collection::{Collection, Put};
 
-use crate::connect::Connection;
+use crate::connect::{Connection, Steering, Way};
 use crate::paper;
 
 /// Collections: namespaces with policy.
@@ -26,7 +26,7 @@ enum Verb {
         #[arg(long, value_name = "URL")]
         notify: Vec<String>,
         #[command(flatten)]
-        connection: Connection,
+        steering: Steering,
     },
     /// Lists them
     List {
@@ -37,10 +37,12 @@ enum Verb {
 
 pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     match args.verb {
-        Verb::Put { name, notify, connection } => {
-            let path = format!("collections/{}", segment(&name));
-            connection.client()?.put_done(&path, &Put { notify })?;
-            eprintln!("collection {name} is there");
+        Verb::Put { name, notify, steering } => {
+            let (path, put) = (format!("collections/{}", segment(&name)), Put { notify });
+            if !steering.only_told(Way::Put, &path, &put)? {
+                steering.connection.client()?.put_done(&path, &put)?;
+                eprintln!("collection {name} is there");
+            }
         }
         Verb::List { connection } => {
             let page: Page<Collection> = connection.client()?.get("collections", &[])?;

@@ -29,7 +29,7 @@ pub(crate) struct Args {
     #[arg(long)]
     store: Option<String>,
     /// The data folder.
-    #[arg(long, env = "ARMARIUS_DATA", default_value = "armarius-data")]
+    #[arg(long, default_value = crate::config::DATA_DEFAULT)]
     data: PathBuf,
     /// Print one JSON object instead of lines for people.
     #[arg(long)]

@@ -2,12 +2,14 @@
 
 use std::process::ExitCode;
 
+use anyhow::Context as _;
 use armarius_wire::v1::event::{Add, Added, Outcome};
 
 use super::item::json_of;
 use crate::connect::Connection;
 use crate::exit::refused;
 use crate::paper;
+use crate::records::{self, One, Source};
 
 /// Events: facts about items.
 #[derive(Debug, clap::Args)]
@@ -18,12 +20,18 @@ pub(crate) struct Args {
 
 #[derive(Debug, clap::Subcommand)]
 enum Verb {
-    /// Appends an event to an item
+    /// Appends an event to an item; many with --from
+    ///
+    /// Records have the fields item, name, outcome, detail and id.
     Add {
         /// collection/kind/key
-        item: String,
+        #[arg(required_unless_present = "from", conflicts_with = "from")]
+        item: Option<String>,
         /// What happened
-        name: String,
+        #[arg(required_unless_present = "from", conflicts_with = "from")]
+        name: Option<String>,
+        #[command(flatten)]
+        source: Source,
         /// It did not work
         #[arg(long)]
         failure: bool,
@@ -39,7 +47,11 @@ enum Verb {
 }
 
 pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
-    let Verb::Add { item, name, failure, detail, id, connection } = args.verb;
+    let Verb::Add { item, name, source, failure, detail, id, connection } = args.verb;
+    let (Some(item), Some(name)) = (item, name) else {
+        add_all(&source, id, &connection)?;
+        return Ok(ExitCode::SUCCESS);
+    };
     let outcome = if failure { Outcome::Failure } else { Outcome::Success };
     let add = Add { id, item, name, outcome, detail: json_of(detail)? };
     let added: Vec<Added> = connection.client()?.post("events", &[add])?;
@@ -52,4 +64,21 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
         format!("event {n}{}", if repeated { ", known already" } else { "" })
     })?;
     Ok(ExitCode::SUCCESS)
+}
+
+fn add_all(source: &Source, id: Option<String>, connection: &Connection) -> anyhow::Result<()> {
+    let id = id.unwrap_or_else(records::fresh_id);
+    let complete = |add: &mut Add| {
+        let own = add.id.take();
+        add.id = Some(own.unwrap_or_else(|| format!("{id} {} {}", add.name, add.item)));
+    };
+    let judge = |added: &Added| match &added.problem {
+        Some(problem) => One::Refused(problem.clone()),
+        None if added.repeated => One::Known,
+        None => One::Taken,
+    };
+    let sent = source.send(&connection.client()?, "events", complete, judge);
+    let mut summary = sent.with_context(|| records::again(&id))?;
+    summary.id = Some(id);
+    records::tell(connection.json, &summary)
 }

@@ -1,16 +1,18 @@
 //! `armarius flow …`
 
+mod graph;
+
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::Context as _;
-use armarius_core::flow::Flow as Definition;
+use armarius_core::flow::{Flow as Definition, codec};
 use armarius_wire::client::segment;
 use armarius_wire::flowfile::{self, FlowFileError, Home, Source};
 use armarius_wire::v1::Page;
 use armarius_wire::v1::flow::{Applied, Flow};
 
-use crate::connect::Connection;
+use crate::connect::{Connection, Steering, Way};
 use crate::exit::Failure;
 use crate::paper;
 
@@ -31,7 +33,7 @@ enum Verb {
         #[arg(required = true, value_name = "FILE")]
         files: Vec<PathBuf>,
         #[command(flatten)]
-        connection: Connection,
+        steering: Steering,
     },
     /// Checks flow files without a server
     Check {
@@ -41,6 +43,18 @@ enum Verb {
         /// Read them as files of an archive: what does not say what wakes it is woken by commits
         #[arg(long)]
         archive: bool,
+    },
+    /// Draws the steps of a flow, from its file or from the server
+    Graph {
+        /// A flow file, or the collection of a flow on the server
+        source: String,
+        /// The flow on the server
+        flow: Option<String>,
+        /// Write it for Graphviz: `… --dot | dot -Tsvg`
+        #[arg(long)]
+        dot: bool,
+        #[command(flatten)]
+        connection: Connection,
     },
     /// Lists them
     List {
@@ -65,14 +79,24 @@ enum Verb {
         /// The flow
         flow: String,
         #[command(flatten)]
-        connection: Connection,
+        steering: Steering,
     },
 }
 
 pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     match args.verb {
-        Verb::Apply { collection, files, connection } => apply(&collection, &files, &connection)?,
+        Verb::Apply { collection, files, steering } => apply(&collection, &files, &steering)?,
         Verb::Check { files, archive } => check(&files, archive)?,
+        Verb::Graph { source, flow, dot, connection } => {
+            let flow = drawn(&source, flow.as_deref(), &connection)?;
+            if connection.json {
+                paper::line(&serde_json::to_string_pretty(&codec::to_json(&flow))?)?;
+            } else if dot {
+                paper::line(graph::dot(&flow).trim_end())?;
+            } else {
+                paper::line(&paper::clean(graph::text(&flow).trim_end()))?;
+            }
+        }
         Verb::List { collection, connection } => {
             let query: Vec<(&str, &str)> =
                 collection.iter().map(|c| ("collection", c.as_str())).collect();
@@ -84,9 +108,12 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
             let flow: Flow = connection.client()?.get(&path, &[])?;
             paper::show(connection.json, &flow, show)?;
         }
-        Verb::Remove { collection, flow, connection } => {
-            connection.client()?.delete(&at(&collection, &flow))?;
-            eprintln!("flow {flow} opens no new rounds");
+        Verb::Remove { collection, flow, steering } => {
+            let path = at(&collection, &flow);
+            if !steering.only_told(Way::Delete, &path, &())? {
+                steering.connection.client()?.delete(&path)?;
+                eprintln!("flow {flow} opens no new rounds");
+            }
         }
     }
     Ok(ExitCode::SUCCESS)
@@ -96,8 +123,21 @@ fn at(collection: &str, flow: &str) -> String {
     format!("flows/{}/{}", segment(collection), segment(flow))
 }
 
-fn apply(collection: &str, files: &[PathBuf], connection: &Connection) -> anyhow::Result<()> {
-    let client = connection.client()?;
+/// The definition that is to be drawn.
+fn drawn(source: &str, flow: Option<&str>, connection: &Connection) -> anyhow::Result<Definition> {
+    let Some(name) = flow else {
+        let path = Path::new(source);
+        return parse(path, &load(path)?, Home::Server).map_err(|e| wrong(&[e]));
+    };
+    let flow: Flow = connection.client()?.get(&at(source, name), &[])?;
+    let text = flow.definition.as_ref().map_or("", |raw| raw.get());
+    codec::from_text(text).map_err(|why| {
+        Failure::new(why, "does this program have the version of the server?").into()
+    })
+}
+
+fn apply(collection: &str, files: &[PathBuf], steering: &Steering) -> anyhow::Result<()> {
+    let client = steering.connection.client()?;
     let mut applied = Vec::new();
     // All are read before the first is put: a typing error in one should not leave half of them.
     let mut read = Vec::new();
@@ -108,10 +148,16 @@ fn apply(collection: &str, files: &[PathBuf], connection: &Connection) -> anyhow
     }
     for (name, kind, bytes) in read {
         let text = String::from_utf8_lossy(&bytes);
+        if steering.only_told_text(&at(collection, &name), kind, &text)? {
+            continue;
+        }
         let done: Applied = client.put_text(&at(collection, &name), kind, &text)?;
         applied.push(done);
     }
-    paper::show(connection.json, &applied, |applied| {
+    if applied.is_empty() {
+        return Ok(());
+    }
+    paper::show(steering.connection.json, &applied, |applied| {
         let row = |a: &Applied| {
             let news = if a.fresh { "new version" } else { "unchanged" };
             [a.flow.clone(), short(&a.version), news.to_owned()]

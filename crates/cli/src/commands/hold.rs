@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use armarius_wire::v1::Page;
 use armarius_wire::v1::hold::{Hold, IsSet, On, Set};
 
-use crate::connect::Connection;
+use crate::connect::{Connection, Steering, Way};
 use crate::paper;
 
 /// Holds: brakes on work.
@@ -44,7 +44,7 @@ enum Verb {
         #[arg(long, value_name = "TIME")]
         until: Option<String>,
         #[command(flatten)]
-        connection: Connection,
+        steering: Steering,
     },
     /// Lists them
     List {
@@ -56,16 +56,15 @@ enum Verb {
         /// Its number
         hold: i64,
         #[command(flatten)]
-        connection: Connection,
+        steering: Steering,
     },
 }
 
 pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     match args.verb {
-        Verb::Set { collection, flow, step, batch, item, task, reason, until, connection } => {
+        Verb::Set { collection, flow, step, batch, item, task, reason, until, steering } => {
             let on = On { collection, flow, step, batch, item, task };
-            let set: IsSet = connection.client()?.post("holds", &Set { on, reason, until })?;
-            paper::show(connection.json, &set, |set| set.hold.to_string())?;
+            set(&steering, &Set { on, reason, until })?;
         }
         Verb::List { connection } => {
             let page: Page<Hold> = connection.client()?.get("holds", &[])?;
@@ -84,12 +83,28 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
                 paper::table(head, page.entries.iter().map(row).collect())
             })?;
         }
-        Verb::Release { hold, connection } => {
-            connection.client()?.delete(&format!("holds/{hold}"))?;
-            eprintln!("hold {hold} is released");
-        }
+        Verb::Release { hold, steering } => release(&steering, hold)?,
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Sets a hold and tells its number.
+pub(super) fn set(steering: &Steering, set: &Set) -> anyhow::Result<()> {
+    if steering.only_told(Way::Post, "holds", set)? {
+        return Ok(());
+    }
+    let set: IsSet = steering.connection.client()?.post("holds", set)?;
+    paper::show(steering.connection.json, &set, |set| set.hold.to_string())
+}
+
+/// Releases a hold.
+pub(super) fn release(steering: &Steering, hold: i64) -> anyhow::Result<()> {
+    let path = format!("holds/{hold}");
+    if !steering.only_told(Way::Delete, &path, &())? {
+        steering.connection.client()?.delete(&path)?;
+        eprintln!("hold {hold} is released");
+    }
+    Ok(())
 }
 
 fn on_what(on: &On) -> String {

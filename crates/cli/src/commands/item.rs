@@ -5,12 +5,13 @@ use std::process::ExitCode;
 use anyhow::Context as _;
 use armarius_wire::client::in_path;
 use armarius_wire::v1::event::{Added, Event};
-use armarius_wire::v1::item::{Item, Put, PutReply, Touch};
+use armarius_wire::v1::item::{Item, Placed, Priority, Put, PutOne, PutReply, Touch};
 use armarius_wire::v1::{Page, Raw};
 
 use super::task::task_table;
-use crate::connect::Connection;
+use crate::connect::{Connection, Steering, Way};
 use crate::paper;
+use crate::records::{self, One, Source};
 
 /// Items: things work is done to. An item is written collection/kind/key.
 #[derive(Debug, clap::Args)]
@@ -21,10 +22,17 @@ pub(crate) struct Args {
 
 #[derive(Debug, clap::Subcommand)]
 enum Verb {
-    /// Makes an item, or changes what is said about it
+    /// Makes an item, or changes what is said about it; many with --from
+    ///
+    /// Records have the fields item, priority, ordinal, types and attributes. In CSV, types are
+    /// separated by semicolons, and a column attributes.NAME is a field of the attributes. Putting
+    /// the same items again changes nothing, so that a list can be sent again after a failure.
     Put {
         /// collection/kind/key
-        item: String,
+        #[arg(required_unless_present = "from", conflicts_with = "from")]
+        item: Option<String>,
+        #[command(flatten)]
+        source: Source,
         /// Higher first
         #[arg(long, allow_negative_numbers = true)]
         priority: Option<i32>,
@@ -38,7 +46,7 @@ enum Verb {
         #[arg(long, value_name = "JSON")]
         attributes: Option<String>,
         #[command(flatten)]
-        connection: Connection,
+        steering: Steering,
     },
     /// Shows an item and its newest tasks
     Show {
@@ -81,25 +89,37 @@ enum Verb {
         #[arg(long, value_name = "JSON")]
         detail: Option<String>,
         #[command(flatten)]
-        connection: Connection,
+        steering: Steering,
+    },
+    /// Changes the priority of an item and of its tasks that wait
+    #[command(alias = "prioritize")]
+    Prioritise {
+        /// collection/kind/key
+        item: String,
+        /// Higher first
+        #[arg(allow_negative_numbers = true)]
+        priority: i32,
+        #[command(flatten)]
+        steering: Steering,
     },
     /// Deletes an item: its work is cancelled, its history stays
     Delete {
         /// collection/kind/key
         item: String,
         #[command(flatten)]
-        connection: Connection,
+        steering: Steering,
     },
 }
 
 pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     match args.verb {
-        Verb::Put { item, priority, ordinal, types, attributes, connection } => {
+        Verb::Put { item, source, priority, ordinal, types, attributes, steering } => {
             let types = (!types.is_empty()).then_some(types);
             let put = Put { priority, ordinal, types, attributes: json_of(attributes)? };
-            let reply: PutReply = connection.client()?.put(&at(&item), &put)?;
-            let news = if reply.fresh { "new" } else { "known" };
-            paper::show(connection.json, &reply, |reply| format!("{} ({news})", reply.item))?;
+            match item {
+                Some(item) => self::put(&item, &put, &steering)?,
+                None => put_all(&source, &put, &steering)?,
+            }
         }
         Verb::Show { item, connection } => {
             let item: Item = connection.client()?.get(&at(&item), &[])?;
@@ -121,18 +141,57 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
             paper::show(connection.json, &page, |page| events(&page.entries))?;
             super::task::tell_more(page.next.as_deref());
         }
-        Verb::Touch { item, detail, connection } => {
+        Verb::Touch { item, detail, steering } => {
             let touch = Touch { item, detail: json_of(detail)? };
-            let added: Added = connection.client()?.post("items/touch", &touch)?;
-            let n = added.n.unwrap_or_default();
-            paper::show(connection.json, &added, |_| format!("event {n}"))?;
+            if !steering.only_told(Way::Post, "items/touch", &touch)? {
+                let added: Added = steering.connection.client()?.post("items/touch", &touch)?;
+                let n = added.n.unwrap_or_default();
+                paper::show(steering.connection.json, &added, |_| format!("event {n}"))?;
+            }
         }
-        Verb::Delete { item, connection } => {
-            connection.client()?.delete(&at(&item))?;
-            eprintln!("item {item} takes no more work; its history stays");
+        Verb::Prioritise { item, priority, steering } => {
+            let body = Priority { item, priority };
+            if !steering.only_told(Way::Post, "items/priority", &body)? {
+                steering.connection.client()?.tell("items/priority", &body)?;
+                eprintln!("item {} has priority {priority}", body.item);
+            }
+        }
+        Verb::Delete { item, steering } => {
+            if !steering.only_told(Way::Delete, &at(&item), &())? {
+                steering.connection.client()?.delete(&at(&item))?;
+                eprintln!("item {item} takes no more work; its history stays");
+            }
         }
     }
     Ok(ExitCode::SUCCESS)
+}
+
+fn put(item: &str, put: &Put, steering: &Steering) -> anyhow::Result<()> {
+    if steering.only_told(Way::Put, &at(item), put)? {
+        return Ok(());
+    }
+    let reply: PutReply = steering.connection.client()?.put(&at(item), put)?;
+    let news = if reply.fresh { "new" } else { "known" };
+    paper::show(steering.connection.json, &reply, |reply| format!("{} ({news})", reply.item))
+}
+
+/// Many items; what the command line says counts where the record says nothing.
+fn put_all(source: &Source, put: &Put, steering: &Steering) -> anyhow::Result<()> {
+    steering.no_rehearsal_of_many()?;
+    let complete = |one: &mut PutOne| {
+        one.priority = one.priority.or(put.priority);
+        one.ordinal = one.ordinal.or(put.ordinal);
+        one.types = one.types.take().or_else(|| put.types.clone());
+        one.attributes = one.attributes.take().or_else(|| put.attributes.clone());
+    };
+    let judge = |placed: &Placed| match (&placed.problem, placed.fresh) {
+        (Some(problem), _) => One::Refused(problem.clone()),
+        (None, Some(false)) => One::Known,
+        (None, Some(true) | None) => One::Taken,
+    };
+    let client = steering.connection.client()?;
+    let summary = source.send(&client, "items", complete, judge)?;
+    records::tell(steering.connection.json, &summary)
 }
 
 fn at(item: &str) -> String {

@@ -11,18 +11,26 @@ use super::item::json_of;
 use crate::connect::Connection;
 use crate::exit::{Failure, refused};
 use crate::paper;
+use crate::records::{self, One, Source};
 
 /// Rounds sent at a time.
 const BULK_MAX: usize = 500;
 
 /// Opens a round of a flow on items.
+///
+/// With --from, a record has the fields item, payload, priority, not_before, parts, depends, batch
+/// and id. In CSV, parts and depends are separated by semicolons, and a column payload.NAME is a
+/// field of the payload. Every record gets an id, so that a list that broke off can be sent again
+/// with the same --id: what was taken is not taken twice.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// The flow
     flow: String,
     /// Items, each collection/kind/key; `-` reads them from standard input, one per line
-    #[arg(required = true, value_name = "ITEM")]
+    #[arg(required_unless_present = "from", conflicts_with = "from", value_name = "ITEM")]
     items: Vec<String>,
+    #[command(flatten)]
+    source: Source,
     #[command(flatten)]
     terms: Terms,
     #[command(flatten)]
@@ -57,7 +65,11 @@ struct Terms {
 }
 
 pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
-    let Args { flow, items, terms, connection } = args;
+    let Args { flow, items, source, terms, connection } = args;
+    if source.is_given() {
+        submit_all(&flow, &source, &terms, &connection)?;
+        return Ok(ExitCode::SUCCESS);
+    }
     let (client, items) = (connection.client()?, read(&items)?);
     let mut done = Vec::with_capacity(items.len());
     for chunk in items.chunks(BULK_MAX) {
@@ -77,6 +89,43 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
         return Err(Failure::new(why, "the others are submitted; see the list").into());
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Many; what the command line says counts where the record says nothing.
+fn submit_all(
+    flow: &str,
+    source: &Source,
+    terms: &Terms,
+    connection: &Connection,
+) -> anyhow::Result<()> {
+    let id = terms.id.clone().unwrap_or_else(records::fresh_id);
+    let payload = json_of(terms.payload.clone())?;
+    let complete = |one: &mut Submit| {
+        if one.flow.is_empty() {
+            flow.clone_into(&mut one.flow);
+        }
+        let own = one.id.take();
+        one.id = Some(own.unwrap_or_else(|| format!("{id} {}", one.item)));
+        one.payload = one.payload.take().or_else(|| payload.clone());
+        one.priority = one.priority.or(terms.priority);
+        one.not_before = one.not_before.take().or_else(|| terms.not_before.clone());
+        one.batch = one.batch.or(terms.batch);
+        if one.parts.is_empty() {
+            one.parts.clone_from(&terms.parts);
+        }
+        if one.depends.is_empty() {
+            one.depends.clone_from(&terms.depends);
+        }
+    };
+    let judge = |done: &Submitted| match &done.problem {
+        Some(problem) => One::Refused(problem.clone()),
+        None if done.repeated => One::Known,
+        None => One::Taken,
+    };
+    let sent = source.send(&connection.client()?, "rounds", complete, judge);
+    let mut summary = sent.with_context(|| records::again(&id))?;
+    summary.id = Some(id);
+    records::tell(connection.json, &summary)
 }
 
 fn read(given: &[String]) -> anyhow::Result<Vec<String>> {

@@ -4,10 +4,12 @@ use std::process::ExitCode;
 
 use armarius_wire::client::Client;
 use armarius_wire::v1::Page;
+use armarius_wire::v1::hold::{Hold, On, Set};
 use armarius_wire::v1::task::{Priority, Reason, Task};
 use serde_json::json;
 
-use crate::connect::Connection;
+use crate::connect::{Connection, Steering, Way};
+use crate::exit::Failure;
 use crate::paper;
 
 /// Tasks: work that is waiting, running or done. A task is given by its number or its address,
@@ -27,20 +29,36 @@ enum Verb {
     /// Says what one waits for
     Why(One),
     /// Gives a failed or cancelled task another attempt
-    Retry(One),
+    Retry(Steered),
     /// Counts a task as unnecessary; what depends on it goes on
     Skip(WithReason),
     /// Ends a task; what depends on it stays blocked
     Cancel(WithReason),
+    /// Sets a hold on a task
+    Hold {
+        /// Number or address
+        task: String,
+        /// Why
+        #[arg(long)]
+        reason: String,
+        /// Until when, as 2026-11-15T10:00:00Z
+        #[arg(long, value_name = "TIME")]
+        until: Option<String>,
+        #[command(flatten)]
+        steering: Steering,
+    },
+    /// Releases the hold on a task
+    Release(Steered),
     /// Changes a task's priority
-    Priority {
+    #[command(alias = "priority", alias = "prioritize")]
+    Prioritise {
         /// Number or address
         task: String,
         /// Higher first
         #[arg(allow_negative_numbers = true)]
         priority: i32,
         #[command(flatten)]
-        connection: Connection,
+        steering: Steering,
     },
 }
 
@@ -83,6 +101,14 @@ struct One {
 }
 
 #[derive(Debug, clap::Args)]
+struct Steered {
+    /// Number or address
+    task: String,
+    #[command(flatten)]
+    steering: Steering,
+}
+
+#[derive(Debug, clap::Args)]
 struct WithReason {
     /// Number or address
     task: String,
@@ -90,7 +116,7 @@ struct WithReason {
     #[arg(long, default_value = "")]
     reason: String,
     #[command(flatten)]
-    connection: Connection,
+    steering: Steering,
 }
 
 pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
@@ -101,17 +127,23 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
             paper::show(connection.json, &task, show)?;
         }
         Verb::Why(One { task, connection }) => super::why::tell(&connection, "task", &task)?,
-        Verb::Retry(One { task, connection }) => {
-            steer(&connection, &task, "retry", &json!({}))?;
+        Verb::Retry(Steered { task, steering }) => {
+            steer(&steering, &task, "retry", &json!({}))?;
         }
-        Verb::Skip(WithReason { task, reason, connection }) => {
-            steer(&connection, &task, "skip", &Reason { reason })?;
+        Verb::Skip(WithReason { task, reason, steering }) => {
+            steer(&steering, &task, "skip", &Reason { reason })?;
         }
-        Verb::Cancel(WithReason { task, reason, connection }) => {
-            steer(&connection, &task, "cancel", &Reason { reason })?;
+        Verb::Cancel(WithReason { task, reason, steering }) => {
+            steer(&steering, &task, "cancel", &Reason { reason })?;
         }
-        Verb::Priority { task, priority, connection } => {
-            steer(&connection, &task, "priority", &Priority { priority })?;
+        Verb::Hold { task, reason, until, steering } => {
+            let task = Some(number(&steering.connection.client()?, &task)?);
+            let on = On { task, ..On::default() };
+            super::hold::set(&steering, &Set { on, reason, until })?;
+        }
+        Verb::Release(Steered { task, steering }) => release(&steering, &task)?,
+        Verb::Prioritise { task, priority, steering } => {
+            steer(&steering, &task, "priority", &Priority { priority })?;
         }
     }
     Ok(ExitCode::SUCCESS)
@@ -145,7 +177,7 @@ pub(super) fn tell_more(next: Option<&str>) {
 }
 
 /// A task by number or address.
-fn find(client: &Client, task: &str) -> anyhow::Result<Task> {
+pub(super) fn find(client: &Client, task: &str) -> anyhow::Result<Task> {
     if task.parse::<i64>().is_ok() {
         return Ok(client.get(&format!("tasks/{task}"), &[])?);
     }
@@ -153,21 +185,42 @@ fn find(client: &Client, task: &str) -> anyhow::Result<Task> {
     page.entries.into_iter().next().ok_or_else(|| anyhow::anyhow!("there is no task {task}"))
 }
 
+/// The number of a task given by number or address.
+fn number(client: &Client, task: &str) -> anyhow::Result<i64> {
+    match task.parse::<i64>() {
+        Ok(id) => Ok(id),
+        Err(_) => Ok(find(client, task)?.task),
+    }
+}
+
 /// Does something to a task and shows how it stands afterwards.
 fn steer(
-    connection: &Connection,
+    steering: &Steering,
     task: &str,
     verb: &str,
     body: &impl serde::Serialize,
 ) -> anyhow::Result<()> {
-    let client = connection.client()?;
-    let id = match task.parse::<i64>() {
-        Ok(id) => id,
-        Err(_) => find(&client, task)?.task,
-    };
-    client.tell(&format!("tasks/{id}/{verb}"), body)?;
+    let client = steering.connection.client()?;
+    let id = number(&client, task)?;
+    let path = format!("tasks/{id}/{verb}");
+    if steering.only_told(Way::Post, &path, body)? {
+        return Ok(());
+    }
+    client.tell(&path, body)?;
     let task: Task = client.get(&format!("tasks/{id}"), &[])?;
-    paper::show(connection.json, &task, |task| task_table(std::slice::from_ref(task)))
+    paper::show(steering.connection.json, &task, |task| task_table(std::slice::from_ref(task)))
+}
+
+/// Releases the hold that is on a task itself.
+fn release(steering: &Steering, task: &str) -> anyhow::Result<()> {
+    let client = steering.connection.client()?;
+    let id = number(&client, task)?;
+    let holds: Page<Hold> = client.get("holds", &[])?;
+    let Some(hold) = holds.entries.iter().find(|hold| hold.on.task == Some(id)) else {
+        let why = format!("there is no hold on task {task} itself");
+        return Err(Failure::new(why, "`armarius why` says what holds it").into());
+    };
+    super::hold::release(steering, hold.hold)
 }
 
 /// Tasks as a table.

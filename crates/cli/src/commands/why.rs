@@ -27,7 +27,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
 }
 
 /// An address of a task has an `@` before its first `/`.
-fn is_task(about: &str) -> bool {
+pub(super) fn is_task(about: &str) -> bool {
     let head = about.split('/').next().unwrap_or_default();
     head.contains('@') || about.parse::<i64>().is_ok()
 }

@@ -1,0 +1,188 @@
+//! Every setting: its key in the file, its flag, its variable, what it means.
+
+use std::net::SocketAddr;
+
+/// One setting.
+pub(crate) struct Setting {
+    /// Its key in the file, with the section before the point.
+    pub(crate) key: &'static str,
+    /// Its flag.
+    pub(crate) arg: &'static str,
+    /// The commands that have the flag.
+    pub(crate) commands: &'static [&'static str],
+    /// Its variable.
+    pub(crate) env: &'static str,
+    /// What may stand there.
+    pub(crate) kind: Kind,
+    /// How the example shows it.
+    pub(crate) example: Example,
+    /// What it means.
+    pub(crate) about: &'static str,
+}
+
+/// What may stand as a value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// Any text.
+    Text,
+    /// An address with a port.
+    Address,
+    /// A whole number within limits.
+    Number(i64, i64),
+    /// `true` or `false`.
+    Flag,
+    /// Texts.
+    List,
+}
+
+/// How the example file shows a setting.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Example {
+    /// With its default.
+    Default(&'static str),
+    /// It has none, or one that depends on where it is asked for: with a likely value.
+    Such(&'static str),
+}
+
+use Example::{Default, Such};
+
+const SERVERS: &[&str] = &["up", "serve"];
+
+/// The table. The order is that of the example and of `config show`.
+pub(crate) const SETTINGS: &[Setting] = &[
+    Setting {
+        key: "data",
+        arg: "data",
+        commands: &["up", "serve", "doctor"],
+        env: "ARMARIUS_DATA",
+        kind: Kind::Text,
+        example: Such(r#""/var/lib/armarius""#),
+        about: "The folder for everything that is kept. Only in a file named by --config.",
+    },
+    Setting {
+        key: "server.listen",
+        arg: "listen",
+        commands: SERVERS,
+        env: "ARMARIUS_LISTEN",
+        kind: Kind::Address,
+        example: Default(r#""127.0.0.1:7700""#),
+        about: "Where the server listens.",
+    },
+    Setting {
+        key: "server.behind_proxy",
+        arg: "behind_proxy",
+        commands: SERVERS,
+        env: "ARMARIUS_BEHIND_PROXY",
+        kind: Kind::Flag,
+        example: Default("false"),
+        about: "Listen beyond this machine without encryption, because a proxy in front encrypts.",
+    },
+    Setting {
+        key: "worker.slots",
+        arg: "slots",
+        commands: &["up", "work"],
+        env: "ARMARIUS_SLOTS",
+        kind: Kind::Number(1, 1_000),
+        example: Default("2"),
+        about: "Tasks a worker runs at once.",
+    },
+    Setting {
+        key: "worker.labels",
+        arg: "labels",
+        commands: &["up", "work"],
+        env: "ARMARIUS_LABELS",
+        kind: Kind::List,
+        example: Default("[]"),
+        about: "What a worker can do: steps that ask for labels go to workers that have them.",
+    },
+    Setting {
+        key: "outbox.allow",
+        arg: "outbox_allow",
+        commands: SERVERS,
+        env: "ARMARIUS_OUTBOX_ALLOW",
+        kind: Kind::List,
+        example: Default("[]"),
+        about: "Hosts, each HOST or HOST:PORT, that letters may go to although their addresses are \
+                private. All others in private networks are refused.",
+    },
+    Setting {
+        key: "outbox.folder",
+        arg: "outbox_folder",
+        commands: SERVERS,
+        env: "ARMARIUS_OUTBOX_FOLDER",
+        kind: Kind::Text,
+        example: Such(r#""/var/lib/armarius/letters""#),
+        about: "The folder that letters to `file:NAME` are appended in. Without it they are refused.",
+    },
+];
+
+impl Kind {
+    /// Why a text cannot be this, for people.
+    pub(crate) fn check(self, text: &str) -> Result<(), String> {
+        match self {
+            Self::Text | Self::List | Self::Flag => Ok(()),
+            Self::Address => match text.parse::<SocketAddr>() {
+                Ok(_) => Ok(()),
+                Err(_) => {
+                    Err("write an address with a port, such as \"127.0.0.1:7700\"".to_owned())
+                }
+            },
+            Self::Number(min, max) => match text.parse::<i64>() {
+                Ok(n) if (min..=max).contains(&n) => Ok(()),
+                Ok(_) | Err(_) => Err(format!("write a number from {min} to {max}")),
+            },
+        }
+    }
+
+    /// What it is called.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Text => "a text",
+            Self::Address => "an address",
+            Self::Number(..) => "a number",
+            Self::Flag => "true or false",
+            Self::List => "a list of texts",
+        }
+    }
+}
+
+/// A documented file in which every setting stands as a comment, behind `#= `.
+pub(crate) fn example() -> String {
+    let mut text = String::from(
+        "# Settings of Armarius. A flag goes before the environment, that before this file.\n\
+         # Lines that begin with #= show the defaults; take the sign away to change one.\n",
+    );
+    let mut section = "";
+    for setting in SETTINGS {
+        let (home, name) = setting.key.split_once('.').unwrap_or(("", setting.key));
+        if home != section {
+            text.push_str(&format!("\n[{home}]\n"));
+            section = home;
+        }
+        text.push('\n');
+        for line in wrapped(setting.about, 94) {
+            text.push_str(&format!("# {line}\n"));
+        }
+        text.push_str(&format!("# Variable: {}\n", setting.env));
+        text.push_str(&match setting.example {
+            Default(value) => format!("#= {name} = {value}\n"),
+            Such(value) => format!("# {name} = {value}\n"),
+        });
+    }
+    text
+}
+
+/// A text in lines of at most so many characters.
+fn wrapped(text: &str, columns: usize) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    for word in text.split_whitespace() {
+        let Some(line) = lines.last_mut() else { break };
+        if line.is_empty() || line.chars().count() + 1 + word.chars().count() <= columns {
+            line.push_str(if line.is_empty() { "" } else { " " });
+            line.push_str(word);
+        } else {
+            lines.push(word.to_owned());
+        }
+    }
+    lines
+}
