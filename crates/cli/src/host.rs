@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::Context as _;
+use armarius_bridges::outbox::{self, Postman};
 use armarius_core::text::Name;
 use armarius_engine::seam::{Store as _, StoreError};
 use armarius_engine::{Engine, Fatal, StartError};
@@ -62,6 +63,20 @@ pub(crate) struct Outbox {
     outbox_folder: Option<PathBuf>,
 }
 
+impl Outbox {
+    fn options(&self) -> anyhow::Result<outbox::Options> {
+        if let Some(folder) = &self.outbox_folder {
+            fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
+        }
+        Ok(outbox::Options {
+            allow: self.outbox_allow.clone(),
+            folder: self.outbox_folder.clone(),
+            log: |line| eprintln!("{line}"),
+            ..outbox::Options::default()
+        })
+    }
+}
+
 /// A worker in the same process.
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct Crew {
@@ -101,6 +116,8 @@ pub(crate) fn run(place: &Place, crew: Option<Crew>) -> anyhow::Result<ExitCode>
         eprintln!("made the first key, an admin's: {}", key_file.display());
     }
     let app = App::new(engine.handle(), keys, description);
+    let postman = Postman::start(engine.handle(), place.outbox.options()?)
+        .context("cannot start delivering letters")?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(RUNTIME_THREADS)
         .max_blocking_threads(QUESTION_THREADS_MAX)
@@ -108,7 +125,7 @@ pub(crate) fn run(place: &Place, crew: Option<Crew>) -> anyhow::Result<ExitCode>
         .build()
         .context("cannot start the runtime")?;
     let server = Server { data, url: String::new(), key_file };
-    let parts = Parts { app, engine, fatal: fatal_rx, server, crew };
+    let parts = Parts { app, engine, postman, fatal: fatal_rx, server, crew };
     let ended = runtime.block_on(serve(parts, place.listen));
     // What still waits beside the runtime is not waited for.
     runtime.shutdown_background();
@@ -118,13 +135,14 @@ pub(crate) fn run(place: &Place, crew: Option<Crew>) -> anyhow::Result<ExitCode>
 struct Parts {
     app: App,
     engine: Engine,
+    postman: Postman,
     fatal: oneshot::Receiver<Fatal>,
     server: Server,
     crew: Option<Crew>,
 }
 
 async fn serve(parts: Parts, address: SocketAddr) -> anyhow::Result<ExitCode> {
-    let Parts { app, engine, fatal, server, crew } = parts;
+    let Parts { app, engine, postman, fatal, server, crew } = parts;
     let mut ends = Ends::listen()?;
     let listener = listen::bind(address).await.with_context(|| {
         Failure::new(format!("cannot listen on {address}"), "choose another with --listen")
@@ -161,6 +179,7 @@ async fn serve(parts: Parts, address: SocketAddr) -> anyhow::Result<ExitCode> {
     }
     eprintln!("stopping");
     // Claims that wait for work are sent home by the engine; then the connections can end.
+    postman.stop();
     let stopped = tokio::task::spawn_blocking(move || engine.stop());
     linger.await;
     match stopped.await.context("the engine broke while it stopped")? {

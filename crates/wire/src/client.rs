@@ -7,6 +7,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use ureq::Body;
 use ureq::http::Response;
+use ureq::tls::{RootCerts, TlsConfig};
 
 use crate::v1::Problem;
 use crate::v1::lease::{Heartbeat, Renewed};
@@ -64,6 +65,8 @@ impl Client {
             .timeout_connect(Some(CONNECT_TIMEOUT))
             .timeout_global(Some(ANSWER_TIMEOUT))
             .proxy(None)
+            // An archive's own authority counts, if its machines know it.
+            .tls_config(TlsConfig::builder().root_certs(RootCerts::PlatformVerifier).build())
             .build();
         let url = url.trim_end_matches('/').to_owned();
         Self { agent: config.into(), url, key: key.to_owned() }

@@ -1,0 +1,5 @@
+//! Speaks to other systems, through the engine's handle.
+//!
+//! [`outbox`]: delivers letters.
+
+pub mod outbox;
