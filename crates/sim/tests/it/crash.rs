@@ -192,7 +192,7 @@ fn kills_under_load_lose_nothing_that_was_acknowledged() {
         for key in &acked {
             assert!(is_whole(&world, key), "life {life}: {key} was acknowledged and is not there");
         }
-        let prefix = format!("op/{life}-");
+        let prefix = format!("op/c/{life}-");
         let known = world.idems.keys().filter(|k| k.starts_with(&prefix)).count();
         let mut player = Player::new(store, hand, 1, 0);
         for n in 0..known + 4 {
@@ -213,7 +213,7 @@ fn depends(life: usize, n: usize) -> Vec<armarius_core::address::TaskAddress> {
 
 /// Whether everything a submission makes is there.
 pub(crate) fn is_whole(world: &World, key: &str) -> bool {
-    let Some(idem) = world.idems.get(format!("op/{key}").as_str()) else { return false };
+    let Some(idem) = world.idems.get(format!("op/c/{key}").as_str()) else { return false };
     let Made::Round(round, task) = idem.made else { return false };
     let item = world.items.get(&round.item).is_some_and(|i| &*i.key == key);
     let event = world.events.values().any(|e| e.task == Some(task));
