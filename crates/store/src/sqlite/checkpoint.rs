@@ -3,14 +3,26 @@
 //! SQLite's own checkpoint after a commit swallows its errors; a disk that did not take a page must
 //! be known before the next acknowledgement.
 
+use std::time::Duration;
+
 use super::desk::Desk;
-use super::fault::Answer;
+use super::fault::{Answer, OrFault as _};
+use super::open::BUSY_TIMEOUT;
 
 const LOOK: &str = "pragma wal_checkpoint(noop)";
 const MOVE: &str = "pragma wal_checkpoint(passive)";
+const START_OVER: &str = "pragma wal_checkpoint(restart)";
+
+/// A log that long has missed its chance to start over: a reader was looking at that moment. Then
+/// readers are waited for, briefly.
+const LONG_TIMES: i64 = 2;
 
 /// A log that long means that a reader keeps it from starting over.
 const BEHIND_TIMES: i64 = 8;
+
+/// How long readers are waited for. Ours take far less; somebody else's long look must not stop
+/// the lane.
+const READERS_WAIT: Duration = Duration::from_millis(20);
 
 /// When the log is moved into the file.
 #[derive(Debug)]
@@ -32,7 +44,14 @@ impl Checkpoint {
         if log - moved < self.pages {
             return Ok(false);
         }
-        ask(desk, MOVE)?;
+        if log < self.pages.saturating_mul(LONG_TIMES) {
+            ask(desk, MOVE)?;
+        } else {
+            desk.conn.busy_timeout(READERS_WAIT).or_fault()?;
+            let moved = ask(desk, START_OVER);
+            desk.conn.busy_timeout(BUSY_TIMEOUT).or_fault()?;
+            moved?;
+        }
         Ok(true)
     }
 

@@ -21,7 +21,7 @@ use crate::clock::Clock;
 const SQLITE_VERSION_MIN: i32 = 3_051_003;
 
 /// How long a write waits for an outside tool that holds the file.
-const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
+pub(super) const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// How a file is used.
 #[derive(Clone, Debug)]
