@@ -140,6 +140,28 @@ macro_rules! sheet {
                 to.head = self.head;
             }
 
+            /// Notes what several sheets, each of its own shard, found for needs: a row wherever it
+            /// is, a list merged in its order. `fresh`: the whole tables too.
+            pub fn gather(&mut self, needs: &[Need], from: &[Self], fresh: bool) {
+                if fresh {
+                    for sheet in from {
+                        sheet.lend_whole(self);
+                    }
+                }
+                for need in needs {
+                    match need {
+                        $(Need::$need(key) => {
+                            let found = from.iter().find_map(|s| s.$table.get(key).ok().flatten());
+                            self.$table.load(key.clone(), found.cloned());
+                        })*
+                        $(Need::$lneed(owner, after, n) => {
+                            let lists: Vec<_> = from.iter().map(|s| &s.$list).collect();
+                            self.$list.gather(owner, after.as_ref(), *n, &lists);
+                        })*
+                    }
+                }
+            }
+
             /// Writes what another sheet has changed, events excepted, onto this world.
             pub fn absorb(&mut self, from: &Self) {
                 $(self.$table.absorb(&from.$table);)*

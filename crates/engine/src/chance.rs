@@ -13,6 +13,12 @@ pub trait Chance: Send {
 #[error("no random bits: {0}")]
 pub struct Dry(String);
 
+impl Dry {
+    pub(crate) fn new(why: &str) -> Self {
+        Self(why.to_owned())
+    }
+}
+
 /// Bytes fetched from the operating system at a time, so that a draw is seldom a system call.
 const POOL_BYTES: usize = 4_096;
 /// Bytes of one draw.

@@ -61,12 +61,15 @@ pub(crate) struct Moment {
     pub(crate) clock: Duration,
     /// New work is not taken.
     pub(crate) short: bool,
+    /// Leases may be judged by their time.
+    pub(crate) judges: bool,
 }
 
 impl Duties {
-    pub(crate) fn new() -> Self {
+    /// Duties after a start. `is_shared`: others were there meanwhile, and leases could be renewed.
+    pub(crate) fn new(is_shared: bool) -> Self {
         Self {
-            refresh: refresh_leases::Refresh::default(),
+            refresh: refresh_leases::Refresh::after_start(is_shared),
             holds: expire_holds::Holds::default(),
             schedules: fire_schedules::Schedules::default(),
             errands: run_errands::Errands::default(),
@@ -84,6 +87,16 @@ impl Duties {
         self.refresh.is_done()
     }
 
+    /// The store was out of reach, and leases must get a fresh term once more.
+    pub(crate) fn refresh_again(&mut self) {
+        self.refresh.again();
+    }
+
+    /// Whether leases have got their fresh term, as far as was decided.
+    pub(crate) fn is_refreshed(&self) -> bool {
+        !self.refresh.is_due()
+    }
+
     /// Commands that are due, each duty at most once.
     pub(crate) fn due(&mut self, view: &View, at: Moment) -> Result<Vec<(Duty, Command)>, Stop> {
         let mut due = Vec::new();
@@ -94,7 +107,7 @@ impl Duties {
         let rests = self.rests;
         let awake = |duty: Duty| rests[duty as usize] <= at.clock;
         // Before every live lease has its fresh term, none is judged.
-        if awake(Duty::Expire) && !self.refresh.is_due() && leases {
+        if awake(Duty::Expire) && !self.refresh.is_due() && at.judges && leases {
             due.push((Duty::Expire, Command::Expire));
         }
         if awake(Duty::Wake) && timers {
@@ -151,8 +164,14 @@ impl Duties {
         self.errands.stuck(errand, clock);
     }
 
-    /// When the lane must look again, counted from `at`; `Need` when the view does not know.
-    pub(crate) fn next(&mut self, view: &View, at: Moment) -> Result<Duration, Stop> {
+    /// When the lane must look again, counted from `at` and after `rest` at the latest; `Need` when
+    /// the view does not know.
+    pub(crate) fn next(
+        &mut self,
+        view: &View,
+        at: Moment,
+        rest: Duration,
+    ) -> Result<Duration, Stop> {
         if self.errands.next(view, at.clock)?.is_some() {
             return Ok(at.clock);
         }
@@ -170,7 +189,7 @@ impl Duties {
         let wakes = moments
             .into_iter()
             .filter_map(|(duty, moment)| Some(lane_time(moment?).max(self.rests[duty as usize])));
-        Ok(wakes.fold(at.clock + TICK, Duration::min))
+        Ok(wakes.fold(at.clock + rest, Duration::min))
     }
 }
 

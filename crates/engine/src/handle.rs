@@ -16,6 +16,8 @@ use armarius_core::text::{Name, Text};
 use crate::calendar;
 use crate::clock::Clock;
 use crate::error::{EngineError, Outcome};
+use crate::floor::Floor;
+use crate::hall::Hall;
 use crate::options::{BULK_COMMANDS_MAX, CALL_WAIT_MAX};
 use crate::order::{Answer, OnReplies, OnReply, Order, Park, Request, Seat, Tray};
 use crate::queue::{Queue, Stage};
@@ -27,26 +29,72 @@ use crate::urgency::Urgency;
 /// The way to a running engine.
 #[derive(Clone)]
 pub struct Handle {
-    shared: Arc<Shared>,
+    hub: Arc<Hub>,
 }
 
-/// What handles and lane share.
+/// What all handles of an engine share.
+pub(crate) struct Hub {
+    pub(crate) lanes: Vec<Arc<Shared>>,
+    pub(crate) hall: Arc<Hall>,
+    /// What stands between the lanes, where there are several.
+    pub(crate) floor: Option<Arc<Floor>>,
+    pub(crate) readers: Readers,
+    /// One for each of several shards.
+    pub(crate) shard_readers: Vec<Readers>,
+    pub(crate) clock: Arc<dyn Clock>,
+}
+
+/// What handles and one lane share.
 pub(crate) struct Shared {
     pub(crate) queue: Queue,
-    pub(crate) readers: Readers,
     pub(crate) tally: Mutex<Tally>,
     pub(crate) clock: Arc<dyn Clock>,
 }
 
 impl Shared {
+    pub(crate) fn new(line_commands_max: usize, clock: Arc<dyn Clock>) -> Self {
+        Self { queue: Queue::new(line_commands_max), tally: Mutex::default(), clock }
+    }
+
     pub(crate) fn tally(&self) -> MutexGuard<'_, Tally> {
         self.tally.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
+impl Hub {
+    /// The engine's stage: a lane that failed speaks for all.
+    pub(crate) fn stage(&self) -> Stage {
+        let mut stage = Stage::Stopped;
+        for lane in &self.lanes {
+            match lane.queue.stage() {
+                failed @ Stage::Failed(_) => return failed,
+                Stage::Stopped => {}
+                other @ (Stage::Running | Stage::Stopping) => stage = other,
+            }
+        }
+        stage
+    }
+
+    /// Takes nothing new from now on.
+    pub(crate) fn close(&self) {
+        match &self.floor {
+            Some(floor) => floor.close(),
+            None => self.lanes.iter().for_each(|lane| lane.queue.close()),
+        }
+    }
+
+    /// Wakes whoever waits by the clock to look at it again.
+    pub(crate) fn nudge(&self) {
+        self.lanes.iter().for_each(|lane| lane.queue.nudge());
+        if let Some(floor) = &self.floor {
+            floor.nudge();
+        }
+    }
+}
+
 impl Handle {
-    pub(crate) fn new(shared: Arc<Shared>) -> Self {
-        Self { shared }
+    pub(crate) fn new(hub: Arc<Hub>) -> Self {
+        Self { hub }
     }
 
     /// Asks and waits for the answer. When its line is full it waits for room, at most
@@ -104,34 +152,59 @@ impl Handle {
     /// As [`Handle::claim_waiting`] without blocking. Dropping the seat ends the waiting.
     pub fn send_claim(&self, actor: Name, claim: Claim, wait: Duration, reply: OnReply) -> Seat {
         let (seat, left) = Seat::new();
-        let until = self.shared.clock.now().saturating_add(wait);
+        let until = self.hub.clock.now().saturating_add(wait);
         let park = (!wait.is_zero()).then_some(Park { until, place: None, left });
         let request = Request { actor, idem: None, command: Command::Claim(claim) };
         self.push(request, reply, park, Duration::ZERO);
         seat
     }
 
-    /// Asks a question of the store's read-only side; never waits for the lane.
+    /// Asks a question of the store's read-only side; never waits for a lane. Where there are
+    /// several shards it reaches all of them.
     pub fn question<T>(
         &self,
         question: impl FnOnce(&mut dyn Reader) -> Result<T, StoreError>,
     ) -> Result<T, EngineError> {
-        self.shared.readers.ask(question)
+        self.hub.readers.ask(question)
     }
 
-    /// What the lane has done.
+    /// As [`Handle::question`], of one shard alone: commits are numbered per shard.
+    pub fn question_in<T>(
+        &self,
+        shard: u16,
+        question: impl FnOnce(&mut dyn Reader) -> Result<T, StoreError>,
+    ) -> Result<T, EngineError> {
+        match self.hub.shard_readers.get(usize::from(shard)) {
+            Some(readers) => readers.ask(question),
+            None => self.hub.readers.ask(question),
+        }
+    }
+
+    /// How many shards there are.
+    #[must_use]
+    pub fn shards(&self) -> u16 {
+        u16::try_from(self.hub.lanes.len()).unwrap_or(u16::MAX)
+    }
+
+    /// What the lanes have done.
     #[must_use]
     pub fn stats(&self) -> Stats {
-        let mut stats = self.shared.tally().snapshot();
-        let loads = self.shared.queue.loads();
-        stats.waiting = Urgency::ALL.into_iter().map(|u| (u, loads[u.place()].commands)).collect();
+        let tallies: Vec<_> = self.hub.lanes.iter().map(|lane| lane.tally()).collect();
+        let mut stats = Tally::sum(tallies.iter().map(|tally| &**tally));
+        drop(tallies);
+        if self.hub.floor.is_some() {
+            stats.parked = self.hub.hall.len();
+        }
+        let loads: Vec<_> = self.hub.lanes.iter().map(|lane| lane.queue.loads()).collect();
+        let waiting = |u: Urgency| loads.iter().map(|l| l[u.place()].commands).sum();
+        stats.waiting = Urgency::ALL.into_iter().map(|u| (u, waiting(u))).collect();
         stats
     }
 
     /// Whether the engine takes commands, and if not, why.
     #[must_use]
     pub fn stage(&self) -> Stage {
-        self.shared.queue.stage()
+        self.hub.stage()
     }
 
     fn push(&self, request: Request, reply: OnReply, park: Option<Park>, patience: Duration) {
@@ -141,7 +214,11 @@ impl Handle {
         }
         let urgency = Urgency::of(&request.command);
         let order = Order::new(request, answer, park);
-        if let Err((orders, error)) = self.shared.queue.push(urgency, Some(order), patience) {
+        if let Some(floor) = &self.hub.floor {
+            return floor.send(order, patience);
+        }
+        let Some(lane) = self.hub.lanes.first() else { return };
+        if let Err((orders, error)) = lane.queue.push(urgency, Some(order), patience) {
             give_all(orders, &error);
         }
     }
@@ -171,7 +248,14 @@ impl Handle {
         if orders.is_empty() {
             return;
         }
-        if let Err((orders, error)) = self.shared.queue.push(urgency, orders, patience) {
+        if let Some(floor) = &self.hub.floor {
+            return match patience.is_zero() {
+                true => floor.hand_many(orders),
+                false => floor.send_many(orders, patience),
+            };
+        }
+        let Some(lane) = self.hub.lanes.first() else { return };
+        if let Err((orders, error)) = lane.queue.push(urgency, orders, patience) {
             give_all(orders, &error);
         }
     }

@@ -41,8 +41,10 @@ use crate::chance::Chance;
 use crate::clock::Clock;
 use crate::duties::Duties;
 use crate::exit::Fatal;
+use crate::floor::{Floor, Mercy};
+use crate::hall::Hall;
 use crate::handle::Shared;
-use crate::options::{Decide, Options};
+use crate::options::{Decide, OnWord, Options, REST_MAX};
 use crate::order::Order;
 use crate::queue::{LINES, Load, Stage};
 use crate::seam::Store;
@@ -75,6 +77,23 @@ struct Lane<'a> {
     short: bool,
     /// The latest transaction's time, and the lane's clock then.
     began: (Time, Duration),
+    /// What stands between the lanes, where there are several.
+    floor: Option<Arc<Floor>>,
+    /// How leases are to be judged in this turn.
+    mercy: Mercy,
+    /// Leases are getting a fresh term, and the others wait to hear of it.
+    refreshing: bool,
+    /// The newest commit when the lane last asked how long it may rest.
+    rested_at: i64,
+    on_word: OnWord,
+}
+
+/// What a lane finds around it.
+pub(crate) struct Around {
+    /// Where claims wait.
+    pub(crate) hall: Arc<Hall>,
+    /// What stands between the lanes, where there are several.
+    pub(crate) floor: Option<Arc<Floor>>,
 }
 
 /// Where the store is.
@@ -86,11 +105,12 @@ enum Place {
 }
 
 /// Runs a lane until it is told to stop or cannot go on, and says how it ended.
-pub(crate) fn run(store: Box<dyn Store>, mut options: Options, shared: &Shared) {
+pub(crate) fn run(store: Box<dyn Store>, mut options: Options, shared: &Shared, around: Around) {
     let on_fatal = options.on_fatal.take();
+    let floor = around.floor.clone();
     let end = thread::scope(|scope| {
         let runway = Runway::open(&*store, shared, scope);
-        let mut lane = Lane::new(store, runway, options, shared);
+        let mut lane = Lane::new(store, runway, options, shared, around);
         let end = catch_unwind(AssertUnwindSafe(|| lane.go()))
             .unwrap_or_else(|panic| Err(Fatal::software(verdict::panic_text(&*panic))));
         let stage = match &end {
@@ -102,6 +122,10 @@ pub(crate) fn run(store: Box<dyn Store>, mut options: Options, shared: &Shared) 
         drop(lane);
         end
     });
+    if let (Err(_), Some(floor)) = (&end, floor) {
+        // A process that must end for one shard ends for all.
+        floor.close();
+    }
     if let (Err(fatal), Some(tell)) = (end, on_fatal) {
         tell(&fatal);
     }
@@ -113,7 +137,10 @@ impl<'a> Lane<'a> {
         runway: Option<Runway>,
         options: Options,
         shared: &'a Shared,
+        around: Around,
     ) -> Self {
+        let Around { hall, floor } = around;
+        let is_shared = store.is_shared();
         Self {
             place: Place::Home { store, begun: false },
             runway,
@@ -126,23 +153,31 @@ impl<'a> Lane<'a> {
             shared,
             lines: Default::default(),
             decided: Default::default(),
-            bell: Bell::default(),
-            duties: options.with_duties.then(Duties::new),
+            bell: Bell::new(hall),
+            duties: options.with_duties.then(|| Duties::new(is_shared)),
             group_rows_max: options.group_rows_max.max(1),
             cache_rows_max: options.cache_rows_max,
             touched: 0,
             short: false,
             began: (Time::ZERO, Duration::ZERO),
+            floor,
+            mercy: Mercy::None,
+            refreshing: false,
+            rested_at: 0,
+            on_word: options.on_word,
         }
     }
 
     fn go(&mut self) -> Result<(), Fatal> {
-        let mut wake = self.clock.now();
+        // Where a watch looks at all shards, it says when there is something to begin with.
+        let rest = if self.floor.is_some() { REST_MAX } else { Duration::ZERO };
+        let mut wake = self.clock.now() + rest;
         loop {
             let decided = std::mem::take(&mut self.decided);
-            self.shared.queue.take(&mut self.lines, decided, wake, &*self.clock);
-            if self.bell.expire(self.clock.now()) {
-                self.tally().stats.parked = self.bell.len();
+            let queue = &self.shared.queue;
+            let roused = queue.take(&mut self.lines, decided, wake, &*self.clock);
+            if self.floor.is_none() && self.bell.hall().expire(self.clock.now()) {
+                self.tally().stats.parked = self.bell.hall().len();
             }
             if self.lines.iter().all(VecDeque::is_empty) {
                 match self.shared.queue.stage() {
@@ -151,11 +186,20 @@ impl<'a> Lane<'a> {
                     Stage::Stopping | Stage::Stopped | Stage::Failed(_) if self.is_home() => break,
                     Stage::Stopping | Stage::Stopped | Stage::Failed(_) => {}
                 }
+                if !roused && self.is_outdated() {
+                    wake = self.clock.now() + REST_MAX;
+                    continue;
+                }
             }
             wake = self.turn()?;
         }
-        self.bell.send_home();
+        self.bell.hall().send_home();
         Ok(())
+    }
+
+    /// Whether others have committed since: then the watch knows better what is due.
+    fn is_outdated(&self) -> bool {
+        self.floor.as_ref().is_some_and(|f| f.has_moved(self.shard, self.view.head.n))
     }
 
     fn tally(&self) -> MutexGuard<'a, Tally> {

@@ -1,11 +1,12 @@
 //! Runs the rules of [`armarius_core`].
 //!
-//! An [`Engine`] is one thread – the lane – that owns a store. Everybody else holds a [`Handle`]
-//! and sends commands; replies leave after the change is durable.
+//! An [`Engine`] has a thread – a lane – for every shard, which owns that shard's store; the embedded
+//! store is one shard. Everybody else holds a [`Handle`] and sends commands; replies leave after the
+//! change is durable.
 //!
 //! Reading order: [`seam`] (what a store must do) · [`Handle`] (the way in) · `order`,
-//! [`urgency`], `queue` (the lines commands wait in) · `lane` (group commit) · `bell` (claims that
-//! wait for work) · `duties` (what the lane does by itself) · [`calendar`] (when schedules fire) ·
+//! [`urgency`], `queue` (the lines commands wait in) · `lane` (group commit) · `hall`, `bell`
+//! (claims that wait for work) · `floor` (several lanes as one engine) · `duties` (what the lane does by itself) · [`calendar`] (when schedules fire) ·
 //! [`clock`], [`chance`] (where time and randomness enter) · [`options`], [`exit`] (bounds and exit
 //! codes).
 //!
@@ -23,12 +24,15 @@ mod bell;
 mod duties;
 mod engine;
 mod error;
+mod floor;
+mod hall;
 mod handle;
 mod lane;
 mod order;
 mod queue;
 mod readers;
 mod stats;
+mod wide;
 
 pub use engine::{Engine, StartError};
 pub use error::{EngineError, Outcome};
@@ -38,3 +42,4 @@ pub use options::Options;
 pub use order::{OnReplies, OnReply, Request, Seat};
 pub use queue::Stage;
 pub use stats::Stats;
+pub use wide::Wide;

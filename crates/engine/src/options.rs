@@ -37,6 +37,20 @@ pub const LOAD_ROUNDS_MAX: usize = 1_000;
 pub const CALL_WAIT_MAX: Duration = Duration::from_secs(30);
 /// The longest the lane rests before it looks at the store's time again.
 pub const TICK: Duration = Duration::from_secs(1);
+/// How often all shards are looked at while a claim waits for work.
+pub const LOOK_WAITING: Duration = Duration::from_millis(250);
+/// How often all shards are looked at otherwise.
+pub const LOOK_IDLE: Duration = Duration::from_secs(1);
+/// The shortest time between looks at all shards when the database tells of commits.
+pub const HEAR_PAUSE: Duration = Duration::from_millis(25);
+/// How long a lane of a shared store may not have seen a shard that others have changed.
+pub const GLANCE: Duration = Duration::from_secs(30);
+/// After being out of reach for so long, a shared store's live leases get a fresh term.
+pub const AWAY_MIN: Duration = Duration::from_secs(5);
+/// The longest rest of a lane that somebody else watches over.
+pub const REST_MAX: Duration = Duration::from_secs(3_600);
+/// Places of collections, leases and other things that are remembered.
+pub const PLACES_MAX: usize = 200_000;
 /// Read-only sides of the store that are kept open for questions.
 pub const READERS: usize = 4;
 
@@ -45,6 +59,9 @@ pub type Decide = fn(&mut View, &Call) -> Result<Reply, Stop>;
 
 /// Told why the lane stopped for good.
 pub type OnFatal = Box<dyn FnOnce(&Fatal) + Send>;
+
+/// Told what an operator should know, in a sentence.
+pub type OnWord = Arc<dyn Fn(&str) + Send + Sync>;
 
 /// What can be chosen.
 pub struct Options {
@@ -68,6 +85,8 @@ pub struct Options {
     pub cache_rows_max: usize,
     /// Read-only sides of the store that are kept open for questions.
     pub readers: usize,
+    /// Told what an operator should know: that a window is in doubt after a fail-over.
+    pub on_word: OnWord,
     /// Told when the lane stops for good; the process should then exit with the code given.
     pub on_fatal: Option<OnFatal>,
 }
@@ -85,6 +104,7 @@ impl Default for Options {
             line_commands_max: LINE_COMMANDS_MAX,
             cache_rows_max: CACHE_ROWS_MAX,
             readers: READERS,
+            on_word: Arc::new(|_| {}),
             on_fatal: None,
         }
     }

@@ -10,6 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use armarius_core::command::Command;
+use armarius_core::refusal::Refusal;
 use armarius_core::text::{Name, Text};
 
 use crate::error::{EngineError, Outcome};
@@ -38,6 +39,8 @@ pub(crate) struct Order {
     pub(crate) answer: Answer,
     /// For a claim that waits for work.
     pub(crate) park: Option<Park>,
+    /// For a claim that is tried in several shards.
+    pub(crate) tour: Option<Box<Tour>>,
     /// Text it carries.
     pub(crate) bytes: usize,
 }
@@ -45,7 +48,7 @@ pub(crate) struct Order {
 impl Order {
     pub(crate) fn new(request: Request, answer: Answer, park: Option<Park>) -> Self {
         let bytes = urgency::text_bytes(&request.command);
-        Self { request, answer, park, bytes }
+        Self { request, answer, park, tour: None, bytes }
     }
 }
 
@@ -55,6 +58,33 @@ pub(crate) struct Park {
     /// Given when it is parked first; kept when it is parked again.
     pub(crate) place: Option<u64>,
     pub(crate) left: Arc<AtomicBool>,
+}
+
+/// A claim's way through the shards.
+#[derive(Debug)]
+pub(crate) struct Tour {
+    /// Only these shards; all when `None`.
+    pub(crate) shards: Option<Vec<u16>>,
+    /// The ring of each shard when it was tried there, 0 when it was not.
+    pub(crate) tried: Vec<u64>,
+    /// Shards that were in use when it came by.
+    pub(crate) skipped: Vec<u16>,
+    /// It waits also for shards that are in use: nothing else is left.
+    pub(crate) patient: bool,
+    /// Looks at all shards that had begun when it came.
+    pub(crate) came: u64,
+    /// A robot it asked for is busy somewhere: what it is told if nothing else is found.
+    pub(crate) busy: Option<Refusal>,
+}
+
+impl Tour {
+    /// The shard is in use: to be tried later.
+    pub(crate) fn skip(&mut self, shard: u16) {
+        self.skipped.push(shard);
+        if let Some(tried) = self.tried.get_mut(usize::from(shard)) {
+            *tried = 0;
+        }
+    }
 }
 
 /// A waiting claim's seat. Dropping it gives the seat up: the claim is granted nothing any more.

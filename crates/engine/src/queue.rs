@@ -36,6 +36,8 @@ struct Inner {
     /// A commit under way has ended, and the lane has not looked yet.
     landed: bool,
     lane_sleeps: bool,
+    /// The lane should take a turn, even if nothing came.
+    roused: bool,
     senders_wait: usize,
 }
 
@@ -67,6 +69,7 @@ impl Queue {
             stage: Stage::Running,
             landed: false,
             lane_sleeps: false,
+            roused: false,
             senders_wait: 0,
         };
         Self {
@@ -123,14 +126,14 @@ impl Queue {
 
     /// Forgets what the lane has decided, waits until something arrives, a commit under way has
     /// ended, the engine is told to stop, or the clock shows `until`, and moves what arrived to the
-    /// lane's own lines.
+    /// lane's own lines. Says whether somebody wants the lane to take a turn in any case.
     pub(crate) fn take(
         &self,
         own: &mut [VecDeque<Order>; LINES],
         decided: [Load; LINES],
         until: Duration,
         clock: &dyn Clock,
-    ) {
+    ) -> bool {
         let mut inner = self.lock();
         for (load, decided) in inner.loads.iter_mut().zip(decided) {
             load.commands -= decided.commands;
@@ -141,7 +144,7 @@ impl Queue {
         }
         loop {
             let waiting = inner.lines.iter().any(|l| !l.is_empty());
-            let told = inner.landed || inner.stage != Stage::Running;
+            let told = inner.landed || inner.roused || inner.stage != Stage::Running;
             if waiting || told || clock.now() >= until {
                 break;
             }
@@ -161,6 +164,15 @@ impl Queue {
                 own.append(line);
             }
         }
+        std::mem::take(&mut inner.roused)
+    }
+
+    /// Makes the lane take a turn.
+    pub(crate) fn rouse(&self) {
+        let mut inner = self.lock();
+        inner.roused = true;
+        inner.lane_sleeps = false;
+        self.news.notify_one();
     }
 
     /// Wakes the lane because a commit under way has ended.

@@ -40,6 +40,22 @@ pub struct Stats {
     pub commit_p99: Duration,
 }
 
+impl Stats {
+    fn add(&mut self, other: &Self) {
+        self.groups += other.groups;
+        self.commits += other.commits;
+        self.commands += other.commands;
+        self.refused += other.refused;
+        self.failed += other.failed;
+        self.duties += other.duties;
+        self.stalls += other.stalls;
+        self.fallbacks += other.fallbacks;
+        self.rows += other.rows;
+        self.rows_max = self.rows_max.max(other.rows_max);
+        self.parked += other.parked;
+    }
+}
+
 /// What the lane keeps while it runs.
 #[derive(Debug, Default)]
 pub(crate) struct Tally {
@@ -62,15 +78,20 @@ impl Tally {
         }
     }
 
-    /// The snapshot, percentiles included.
-    pub(crate) fn snapshot(&self) -> Stats {
-        let mut times = self.times.clone();
+    /// The snapshot of several lanes together, percentiles included.
+    pub(crate) fn sum<'t>(tallies: impl Iterator<Item = &'t Self>) -> Stats {
+        let mut times = Vec::new();
+        let mut sum = Stats::default();
+        for tally in tallies {
+            times.extend_from_slice(&tally.times);
+            sum.add(&tally.stats);
+        }
         times.sort_unstable();
         let at = |percent: usize| {
             let last = times.len().saturating_sub(1);
             times.get(last * percent / 100).copied().unwrap_or_default()
         };
-        Stats { commit_p50: at(50), commit_p99: at(99), ..self.stats.clone() }
+        Stats { commit_p50: at(50), commit_p99: at(99), ..sum }
     }
 }
 
@@ -84,7 +105,7 @@ mod tests {
         for ms in 0..3_000 {
             tally.committed(1, Duration::from_millis(ms));
         }
-        let stats = tally.snapshot();
+        let stats = Tally::sum(std::iter::once(&tally));
         assert_eq!((stats.commits, stats.rows, stats.rows_max), (3_000, 3_000, 1));
         assert_eq!(stats.commit_p50, Duration::from_millis(2_487));
         assert_eq!(stats.commit_p99, Duration::from_millis(2_988));

@@ -3,6 +3,7 @@
 //! It is what the other stores are compared with, and what the simulator and quick tests run on.
 //! Nothing survives the process.
 
+mod database;
 mod load;
 mod read;
 
@@ -15,6 +16,8 @@ use armarius_engine::seam::{Description, Reader, Store, StoreError};
 
 use crate::clock::Clock;
 use crate::world::{Derived, World};
+
+pub use database::Shards;
 
 /// A store in memory. Clones of its content go out by [`Memory::dump`]; readers share it.
 #[derive(Debug, Default)]

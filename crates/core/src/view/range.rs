@@ -175,6 +175,24 @@ impl<P: Ord + Clone, K: Ord + Clone, R: Clone> Ranged<P, K, R> {
         to.load(list.clone(), after.cloned(), found, complete);
     }
 
+    /// Notes a list that is spread over several sheets, as far as all of them know it.
+    pub(super) fn gather(&mut self, list: &P, after: Option<&K>, n: usize, from: &[&Self]) {
+        let known = from.iter().filter_map(|s| s.lists.get(list));
+        // Beyond where one of the sheets stops knowing, the order between them is unknown.
+        let upto = known.clone().filter_map(|l| l.known.as_ref()?.upto.clone()).min();
+        let lower = after.map_or(Bound::Unbounded, Bound::Excluded);
+        let upper = upto.as_ref().map_or(Bound::Unbounded, Bound::Included);
+        let mut rows: BTreeMap<K, R> = BTreeMap::new();
+        if after.is_none_or(|a| upto.as_ref().is_none_or(|u| a < u)) {
+            for l in known {
+                rows.extend(l.rows.range((lower, upper)).map(|(k, r)| (k.clone(), r.clone())));
+            }
+        }
+        let complete = upto.is_none() && rows.len() <= n.max(1);
+        let found = rows.into_iter().take(n.max(1)).collect();
+        self.load(list.clone(), after.cloned(), found, complete);
+    }
+
     /// Writes what another sheet has changed.
     pub(super) fn absorb(&mut self, from: &Self) {
         for (list, key, row) in from.changes() {

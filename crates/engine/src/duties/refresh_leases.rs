@@ -1,11 +1,12 @@
 //! After a start, every live lease gets a fresh term: its worker could not renew it meanwhile.
+//! A shared store's time goes on, and others renew leases meanwhile: there it is done only after the
+//! store itself was out of reach.
 //! Interval: once. Limit: the rules' `DUTY_ROWS_MAX` leases at a time. Command: `Refresh`.
 
 /// Whether it is still to be done.
-#[derive(Debug, Default, PartialEq, Eq)]
+#[derive(Debug, PartialEq, Eq)]
 pub(super) enum Refresh {
     /// It is.
-    #[default]
     Due,
     /// It was decided, and is not yet durable.
     Decided,
@@ -14,6 +15,14 @@ pub(super) enum Refresh {
 }
 
 impl Refresh {
+    pub(super) fn after_start(is_shared: bool) -> Self {
+        if is_shared { Self::Done } else { Self::Due }
+    }
+
+    pub(super) fn again(&mut self) {
+        *self = Self::Due;
+    }
+
     pub(super) fn is_due(&self) -> bool {
         *self == Self::Due
     }

@@ -88,6 +88,7 @@ impl Lane<'_> {
 
     fn try_one(&mut self, entry: &mut Entry) -> Result<Outcome, Failed> {
         let now = self.begin().map_err(Failed::ToBegin)?;
+        self.clear_doubt(now).map_err(Failed::Later)?;
         if self.short && needs_room(&entry.call.command) {
             self.abandon();
             return Ok(Err(no_room()));

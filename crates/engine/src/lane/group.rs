@@ -4,11 +4,12 @@ use std::time::Duration;
 
 use armarius_core::command::Call;
 use armarius_core::ids::Time;
+use armarius_core::refusal::Code;
 use armarius_core::reply::Reply;
 
-use crate::error::Outcome;
+use crate::error::{EngineError, Outcome};
 use crate::options::{GROUP_BYTES_MAX, GROUP_DECIDE_MAX};
-use crate::order::{Answer, Order, Park, Request};
+use crate::order::{Answer, Order, Park, Request, Tour};
 use crate::queue::LINES;
 use crate::urgency::Urgency;
 
@@ -32,21 +33,29 @@ pub(super) struct Entry {
     pub(super) call: Call,
     pub(super) answer: Answer,
     pub(super) park: Option<Park>,
+    pub(super) tour: Option<Box<Tour>>,
     pub(super) bytes: usize,
     pub(super) outcome: Outcome,
 }
 
 impl Entry {
-    /// Whether it is a claim that found nothing and goes on waiting.
+    /// Whether it is a claim that found nothing here and goes on looking or waiting.
     pub(super) fn waits(&self) -> bool {
-        self.park.is_some() && matches!(self.outcome, Ok(Reply::Claimed(None)))
+        match &self.outcome {
+            Ok(Reply::Claimed(None)) => self.park.is_some() || self.tour.is_some(),
+            Err(EngineError::Refused(refusal)) => {
+                refusal.code == Code::RobotBusy && self.tour.is_some()
+            }
+            Ok(_) | Err(_) => false,
+        }
     }
 
     /// The order again, for a claim that goes on waiting.
     pub(super) fn into_order(self) -> Order {
         let Call { actor, idem, command, .. } = self.call;
         let request = Request { actor, idem, command };
-        Order { request, answer: self.answer, park: self.park, bytes: self.bytes }
+        let Self { answer, park, tour, bytes, .. } = self;
+        Order { request, answer, park, tour, bytes }
     }
 }
 

@@ -2,6 +2,7 @@
 
 use armarius_core::event::seal;
 use armarius_core::ids::Time;
+use armarius_core::reply::Reply;
 use armarius_core::rows::Counter;
 use armarius_core::view::CommitHead;
 
@@ -9,8 +10,10 @@ use super::flight::{Flight, Landing};
 use super::group::{Entry, Group};
 use super::verdict::Trouble;
 use super::{Lane, Place};
+use crate::duties::Duties;
 use crate::error::EngineError;
 use crate::exit::Fatal;
+use crate::floor::Floor;
 use crate::handle::Shared;
 use crate::seam::{Store, StoreError};
 
@@ -39,6 +42,7 @@ impl Lane<'_> {
             return self.run_alone(group.entries, &trouble);
         }
         self.tally().stats.groups += groups;
+        self.tell_floor();
         self.answer(group.entries);
         self.trim();
         Ok(true)
@@ -143,7 +147,10 @@ impl Lane<'_> {
 
     /// Rings for what is about to be committed, if somebody waits or is about to.
     fn listen(&mut self, parks: bool) {
-        if parks || !self.bell.is_empty() {
+        if let Some(floor) = &self.floor {
+            floor.committed(self.shard, &self.view);
+        }
+        if parks || !self.bell.hall().is_empty() {
             self.bell.listen(&self.view);
         }
     }
@@ -167,19 +174,51 @@ impl Lane<'_> {
         false
     }
 
-    /// Answers entries whose transaction has ended. A waiting claim that found nothing is parked.
+    /// What the others should know about this shard, before anybody asks because of an answer.
+    fn tell_floor(&mut self) {
+        let Some(floor) = &self.floor else { return };
+        floor.tell(self.shard, &self.view);
+        if self.refreshing && self.duties.as_ref().is_some_and(Duties::is_refreshed) {
+            self.refreshing = false;
+            floor.refreshed(self.shard);
+        }
+    }
+
+    /// Answers entries whose transaction has ended. A waiting claim that found nothing is parked,
+    /// or goes on to the next shard.
     pub(super) fn answer(&mut self, entries: Vec<Entry>) {
-        let entries = self.park_waiting(entries);
+        let entries = match self.floor.clone() {
+            Some(floor) => self.send_on(&floor, entries),
+            None => self.park_waiting(entries),
+        };
         answer_all(self.shared, entries);
+    }
+
+    /// Sends claims that found nothing on to the next shard; gives back the others.
+    fn send_on(&self, floor: &Floor, entries: Vec<Entry>) -> Vec<Entry> {
+        let (waiting, others): (Vec<_>, Vec<_>) = entries.into_iter().partition(Entry::waits);
+        for entry in &others {
+            if let Ok(Reply::Claimed(Some(granted))) = &entry.outcome {
+                floor.granted(self.shard, granted);
+            }
+        }
+        for entry in waiting {
+            let busy = match &entry.outcome {
+                Err(EngineError::Refused(refusal)) => Some(refusal.clone()),
+                Ok(_) | Err(_) => None,
+            };
+            floor.found_nothing(entry.into_order(), busy);
+        }
+        others
     }
 
     /// Parks the waiting claims that found nothing; gives back the others.
     fn park_waiting(&mut self, entries: Vec<Entry>) -> Vec<Entry> {
         let clock = self.clock.now();
         let (waiting, others): (Vec<_>, Vec<_>) = entries.into_iter().partition(Entry::waits);
-        self.tally().stats.parked = self.bell.len() + waiting.len();
+        self.tally().stats.parked = self.bell.hall().len() + waiting.len();
         for entry in waiting {
-            self.bell.park(entry.into_order(), clock);
+            self.bell.hall().park(entry.into_order(), clock);
         }
         others
     }

@@ -8,7 +8,7 @@ use armarius_core::ids::{Span, Time};
 use armarius_core::reply::Reply;
 use armarius_core::rows::Counter;
 use armarius_core::text::Name;
-use armarius_core::view::{Stop, View};
+use armarius_core::view::{CommitHead, Stop, View};
 
 use super::group::{Entry, FULL, Group, mark};
 use super::verdict::Trouble;
@@ -16,7 +16,8 @@ use super::{Lane, Place};
 use crate::duties::{Duty, Moment};
 use crate::error::{EngineError, no_room};
 use crate::exit::Fatal;
-use crate::options::TICK;
+use crate::floor::Mercy;
+use crate::options::{REST_MAX, TICK};
 use crate::order::Order;
 use crate::queue::Stage;
 use crate::urgency::{Urgency, needs_room};
@@ -33,8 +34,10 @@ impl Lane<'_> {
             let went_well = self.run_alone(entries, &trouble)?;
             return Ok(if went_well { self.clock.now() } else { self.rest() });
         }
-        let mut group = match self.begin() {
-            Ok(now) => self.new_group(now),
+        let begun = if self.may_pass_on() { self.try_begin() } else { self.begin().map(Some) };
+        let mut group = match begun {
+            Ok(Some(now)) => self.new_group(now),
+            Ok(None) => return Ok(self.pass_on()),
             Err(trouble) => return self.turn_away(&trouble),
         };
         let went_well = match self.form(&mut group) {
@@ -80,7 +83,13 @@ impl Lane<'_> {
 
     /// When to wake after a turn that went wrong: what failed by itself is not tried at once.
     fn rest(&self) -> Duration {
-        let wait = if self.lines.iter().all(VecDeque::is_empty) { TICK } else { Duration::ZERO };
+        let left = self.lines.iter().any(|l| !VecDeque::is_empty(l));
+        let wait = match &self.floor {
+            _ if left => Duration::ZERO,
+            // The watch sees what is still due once the store is back.
+            Some(_) => REST_MAX,
+            None => TICK,
+        };
         self.clock.now() + wait
     }
 
@@ -88,6 +97,7 @@ impl Lane<'_> {
     /// the store's clock stands behind it, because it was set back, time goes on as the lane's
     /// clock does: otherwise leases would live until the store's clock has caught up.
     pub(super) fn begin(&mut self) -> Result<Time, Trouble> {
+        let before = self.view.head;
         let (shown, short) = match &mut self.place {
             Place::Home { store, begun } => {
                 *begun = false;
@@ -98,12 +108,81 @@ impl Lane<'_> {
             // Its clock cannot be read now, and what room it has is not known anew.
             Place::Away { .. } => (Time::ZERO, self.short),
         };
+        Ok(self.begun(shown, short, before))
+    }
+
+    /// As [`Lane::begin`], but `None` when another engine is writing to this shard.
+    fn try_begin(&mut self) -> Result<Option<Time>, Trouble> {
+        let before = self.view.head;
+        let Place::Home { store, begun } = &mut self.place else {
+            return self.begin().map(Some);
+        };
+        *begun = false;
+        let Some(shown) = store.try_begin(&mut self.view)? else { return Ok(None) };
+        *begun = true;
+        let short = store.is_short_of_space();
+        Ok(Some(self.begun(shown, short, before)))
+    }
+
+    fn begun(&mut self, shown: Time, short: bool, before: CommitHead) -> Time {
+        if self.view.head != before {
+            self.overtaken();
+        }
+        self.have_mercy();
         let now = self.reckon(shown.max(Time(self.high_water())));
         if self.short && !short {
             self.bell.ring_everyone();
         }
         self.short = short;
-        Ok(now)
+        now
+    }
+
+    /// Others have committed, and nobody here has heard what.
+    fn overtaken(&mut self) {
+        if let Some(floor) = &self.floor {
+            floor.overtaken(self.shard);
+            self.bell.ring_open(&self.view);
+        }
+    }
+
+    /// After the store was out of reach leases are judged with care.
+    fn have_mercy(&mut self) {
+        let Some(floor) = &self.floor else { return };
+        self.mercy = floor.mercy(self.shard);
+        if let (Mercy::Refresh, Some(duties)) = (self.mercy, &mut self.duties) {
+            duties.refresh_again();
+            self.refreshing = true;
+        }
+    }
+
+    /// Whether there is nothing but claims that can be tried elsewhere.
+    fn may_pass_on(&self) -> bool {
+        let claims = &self.lines[Urgency::Claim.place()];
+        let only = self.lines.iter().map(VecDeque::len).sum::<usize>() == claims.len();
+        let restless = |o: &Order| o.tour.as_ref().is_some_and(|tour| !tour.patient);
+        only && !claims.is_empty() && claims.iter().all(restless)
+    }
+
+    /// Another engine is writing to this shard: its claims are tried elsewhere first.
+    fn pass_on(&mut self) -> Duration {
+        while let Some(order) = self.pop(Urgency::Claim) {
+            if let Some(floor) = &self.floor {
+                floor.pass_on(self.shard, order);
+            }
+        }
+        self.clock.now() + TICK
+    }
+
+    /// What was acknowledged may be missing: no token granted from now on equals one that a worker
+    /// may remember.
+    pub(super) fn clear_doubt(&mut self, now: Time) -> Result<(), Trouble> {
+        let Place::Home { store, .. } = &self.place else { return Ok(()) };
+        let Some(doubt) = store.doubt() else { return Ok(()) };
+        (self.on_word)(&format!("shard {}: {doubt}; the epoch of tokens is raised", self.shard));
+        match self.rule(&duty_call(Command::RaiseEpoch, now))? {
+            Ok(_) => Ok(()),
+            Err(refusal) => Err(Trouble::Broken(refusal.to_string())),
+        }
     }
 
     fn reckon(&mut self, shown: Time) -> Time {
@@ -152,6 +231,7 @@ impl Lane<'_> {
     /// Decides what is waiting. While a commit is under way the group stays open for what arrives,
     /// as long as it has room.
     fn form(&mut self, group: &mut Group) -> Result<(), Trouble> {
+        self.clear_doubt(group.now)?;
         let clock = self.clock.now();
         if self.duties.as_ref().is_some_and(|d| d.refresh_is_due(clock)) {
             self.do_duty(Duty::Refresh, Command::Refresh, group)?;
@@ -214,7 +294,10 @@ impl Lane<'_> {
 
     /// Decides one command. It stays in the group whatever happens.
     fn serve(&mut self, order: Order, group: &mut Group) -> Result<(), Trouble> {
-        let Order { request, answer, park, bytes } = order;
+        let Order { request, answer, park, mut tour, bytes } = order;
+        if let (Some(floor), Some(tour)) = (&self.floor, &mut tour) {
+            floor.called(self.shard, tour);
+        }
         let chance = self.chance.draw();
         let call = Call {
             now: group.now,
@@ -224,7 +307,7 @@ impl Lane<'_> {
             command: request.command,
         };
         let outcome = Err(EngineError::Stopped);
-        group.entries.push(Entry { call, answer, park, bytes, outcome });
+        group.entries.push(Entry { call, answer, park, tour, bytes, outcome });
         let Some(entry) = group.entries.last_mut() else {
             return Ok(());
         };
@@ -262,7 +345,8 @@ impl Lane<'_> {
         if self.duties.is_none() {
             return Ok(());
         }
-        let at = Moment { now: group.now, clock: self.clock.now(), short: group.short };
+        let judges = self.mercy != Mercy::Wait;
+        let at = Moment { now: group.now, clock: self.clock.now(), short: group.short, judges };
         let due = self.look(|lane| match &mut lane.duties {
             Some(duties) => duties.due(&lane.view, at),
             None => Ok(Vec::new()),
@@ -338,17 +422,31 @@ impl Lane<'_> {
             return clock;
         }
         // Spoken in terms of the latest transaction, whose time the duties are measured by.
-        let at = Moment { now: self.began.0, clock: self.began.1, short: self.short };
+        let (now, began) = self.began;
+        let at = Moment { now, clock: began, short: self.short, judges: true };
+        let rest = self.longest_rest();
         let duty = match &mut self.duties {
-            Some(duties) => match duties.next(&self.view, at) {
+            Some(duties) => match duties.next(&self.view, at, rest) {
                 Ok(wake) => wake,
                 // The list's front was used up: look again, in a turn of its own.
                 Err(Stop::Need(_)) => clock,
                 Err(Stop::Refuse(_)) => clock + TICK,
             },
-            None => clock + TICK,
+            None => clock + rest,
         };
-        self.bell.first_deadline().map_or(duty, |deadline| duty.min(deadline))
+        match &self.floor {
+            // The watch sends home whoever waits too long.
+            Some(_) => duty,
+            None => self.bell.hall().first_deadline().map_or(duty, |end| duty.min(end)),
+        }
+    }
+
+    /// How long the lane may rest when nothing is due. Where a watch looks at all shards, an idle
+    /// lane costs nothing; after a commit it looks once more, for holds and schedules that are new.
+    fn longest_rest(&mut self) -> Duration {
+        let committed =
+            std::mem::replace(&mut self.rested_at, self.view.head.n) != self.view.head.n;
+        if self.floor.is_none() || committed { TICK } else { REST_MAX }
     }
 }
 
