@@ -275,11 +275,11 @@ impl Floor {
 
     /// A lane has committed, and perhaps there is more work now.
     pub(crate) fn committed(&self, shard: u16, view: &View) {
-        let more = view.ready.changes().any(|(_, _, entry)| entry.is_some())
-            || view.flows.changes().next().is_some()
+        let opened = view.flows.changes().next().is_some()
             || view.holds.changes().any(|(_, hold)| hold.is_none());
-        if more {
-            self.board().ring(shard);
+        let mut board = self.board();
+        if board.note(shard, view) || opened {
+            board.ring(shard);
         }
     }
 

@@ -5,10 +5,10 @@
 
 use std::fmt;
 
-use armarius_core::event::{Commit, Event};
+use armarius_core::event::{Commit, Event, digest};
 use armarius_core::ids::{BatchId, CollectionId, ItemId};
 use armarius_core::rows::{Batch, Body, Item, Task};
-use armarius_core::view::{Need, View};
+use armarius_core::view::{CommitHead, Need, View};
 
 use crate::seam::{Reader, StoreError, TaskFilter};
 
@@ -52,6 +52,18 @@ impl Reader for Wide {
 
     fn events(&mut self, item: ItemId, after: i64, max: usize) -> Result<Vec<Event>, StoreError> {
         self.all(|reader| reader.events(item, after, max))
+    }
+
+    /// Differs whenever that of any shard does.
+    fn head(&mut self) -> Result<CommitHead, StoreError> {
+        let mut n = 0;
+        let mut seals = String::new();
+        for reader in &mut self.0 {
+            let head = reader.head()?;
+            n += head.n;
+            seals.push_str(&format!("{:?} ", head.seal));
+        }
+        Ok(CommitHead { n, seal: digest(&seals) })
     }
 
     fn commits(&mut self, _: i64, _: usize) -> Result<Vec<Commit>, StoreError> {

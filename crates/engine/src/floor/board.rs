@@ -132,6 +132,27 @@ impl Board {
         }
     }
 
+    /// Notes the tasks that a lane's commit has put into queues; says whether there were any.
+    pub(super) fn note(&mut self, shard: u16, view: &View) -> bool {
+        let Some(post) = self.shards.get_mut(usize::from(shard)) else { return false };
+        let mut any = false;
+        let mut last = None;
+        for (id, rank, _) in view.ready.changes().filter(|(_, _, entry)| entry.is_some()) {
+            any = true;
+            // The first of a queue is its best.
+            if last.replace(*id) == Some(*id) {
+                continue;
+            }
+            let queue = view.queues.get(id).ok().flatten();
+            let home = queue.and_then(|q| view.collections.get(&q.collection).ok().flatten());
+            if let Some(home) = home {
+                let best = post.ready.entry(home.name.clone()).or_insert(rank.behind);
+                *best = rank.behind.min(*best);
+            }
+        }
+        any
+    }
+
     /// A lane tells what its view knows; its transaction has ended.
     pub(super) fn tell(&mut self, shard: u16, view: &View, clock: Duration) {
         let looks = self.looks;

@@ -23,6 +23,9 @@ impl Lane<'_> {
         entries: Vec<Entry>,
         trouble: &Trouble,
     ) -> Result<bool, Fatal> {
+        if trouble.is_unknown() {
+            return Ok(self.leave_open(entries, trouble));
+        }
         self.give_up();
         if let Some(fatal) = trouble.fatal() {
             return Err(self.fail(fatal));

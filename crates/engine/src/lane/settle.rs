@@ -35,11 +35,7 @@ impl Lane<'_> {
             return self.fly(group, parks);
         }
         if let Err(error) = self.commit(group.now, parks) {
-            let trouble = Trouble::Store(error);
-            if trouble.is_unknown() {
-                return Ok(self.leave_open(group.entries, &trouble));
-            }
-            return self.run_alone(group.entries, &trouble);
+            return self.run_alone(group.entries, &Trouble::Store(error));
         }
         self.tally().stats.groups += groups;
         self.tell_floor();
@@ -165,7 +161,7 @@ impl Lane<'_> {
 
     /// Nobody knows whether the group is there: it is not tried again, and whoever was promised
     /// something is told so. A refusal, or a claim that found nothing, holds either way.
-    fn leave_open(&mut self, mut entries: Vec<Entry>, trouble: &Trouble) -> bool {
+    pub(super) fn leave_open(&mut self, mut entries: Vec<Entry>, trouble: &Trouble) -> bool {
         self.give_up();
         for entry in entries.iter_mut().filter(|e| e.outcome.is_ok() && !e.waits()) {
             entry.outcome = Err(trouble.for_caller());

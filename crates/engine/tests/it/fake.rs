@@ -40,6 +40,7 @@ struct Inner {
     begin_fault: Option<StoreError>,
     gate_closed: bool,
     short: bool,
+    doubt: Option<String>,
     /// The store's time, where it is not the hand clock's.
     wall: Option<Time>,
     times: Vec<Time>,
@@ -95,6 +96,10 @@ impl Log {
 
     pub(crate) fn set_short(&self, short: bool) {
         self.lock().short = short;
+    }
+
+    pub(crate) fn set_doubt(&self, doubt: &str) {
+        self.lock().doubt = Some(doubt.to_owned());
     }
 
     pub(crate) fn set_wall(&self, wall: Time) {
@@ -180,6 +185,7 @@ impl Store for FakeStore {
             return Err(StoreError::Unavailable("poisoned".to_owned()));
         }
         inner.times.push(commit.at);
+        inner.doubt = None;
         for (queue, rank, entry) in view.ready.changes() {
             if entry.is_some() {
                 inner.ready.insert((*queue, *rank));
@@ -196,6 +202,10 @@ impl Store for FakeStore {
 
     fn may_fly(&self) -> bool {
         self.flies
+    }
+
+    fn doubt(&self) -> Option<String> {
+        self.log.lock().doubt.clone()
     }
 
     fn reader(&self) -> Result<Box<dyn Reader>, StoreError> {

@@ -5,8 +5,10 @@
 
 mod duties;
 mod fake;
+mod floor;
 mod flying;
 mod groups;
+mod several;
 mod small_world;
 mod stopping;
 mod together;

@@ -165,3 +165,20 @@ fn a_commit_of_unknown_outcome_is_not_tried_again() {
     assert_eq!(bench.handle.stats().fallbacks, 0);
     bench.call(submission("later")).unwrap();
 }
+
+#[test]
+fn what_is_in_doubt_raises_the_epoch_before_anything_else_and_is_said() {
+    let (tx, said) = mpsc::channel();
+    let bench = Bench::new(|options| {
+        options.on_word = std::sync::Arc::new(move |word: &str| drop(tx.send(word.to_owned())));
+    });
+    bench.call(submission("before")).unwrap();
+    bench.log.set_doubt("commits 7 to 9 are gone");
+    // The first try fails as a whole, and the command alone still comes after the epoch.
+    bench.log.next_commits([Some(unavailable())]);
+    bench.call(submission("after")).unwrap();
+    bench.call(submission("later")).unwrap();
+    assert_eq!(bench.log.commits(), ["before", "RaiseEpoch after", "later"]);
+    let word = said.recv().unwrap();
+    assert_eq!(word, "shard 0: commits 7 to 9 are gone; the epoch of tokens is raised");
+}

@@ -1,7 +1,7 @@
 //! A database of several shards in memory, which several engines may share: the model of a shared
 //! store, for tests.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -32,6 +32,8 @@ struct Inner {
     told: Condvar,
     /// Out of reach.
     away: AtomicBool,
+    /// Transactions begun.
+    begins: AtomicU64,
     /// Commits are not told: whoever shares this must look.
     silent: bool,
 }
@@ -69,6 +71,7 @@ impl Shards {
             news: Mutex::default(),
             told: Condvar::new(),
             away: AtomicBool::new(false),
+            begins: AtomicU64::new(0),
             silent,
         };
         Self { inner: Arc::new(inner), clock }
@@ -78,6 +81,12 @@ impl Shards {
     #[must_use]
     pub fn dump(&self, shard: u16) -> World {
         self.shard(shard).map(|s| lock(&s.shared).world.clone()).unwrap_or_default()
+    }
+
+    /// How many transactions were begun, in all shards.
+    #[must_use]
+    pub fn begins(&self) -> u64 {
+        self.inner.begins.load(Ordering::SeqCst)
     }
 
     /// Puts the database out of reach, or back.
@@ -240,6 +249,7 @@ impl Store for Turn {
         *taken = true;
         drop(taken);
         self.mine = true;
+        self.database.inner.begins.fetch_add(1, Ordering::SeqCst);
         self.memory.begin(view)
     }
 
@@ -253,6 +263,7 @@ impl Store for Turn {
         *taken = true;
         drop(taken);
         self.mine = true;
+        self.database.inner.begins.fetch_add(1, Ordering::SeqCst);
         self.memory.begin(view).map(Some)
     }
 
