@@ -12,7 +12,7 @@ use std::path::PathBuf;
 use clap::{ArgMatches, CommandFactory as _, FromArgMatches as _};
 
 use self::file::File;
-use self::settings::{SETTINGS, Setting};
+use self::settings::{Kind, SETTINGS, Setting};
 use crate::Line;
 
 /// The file in the data folder.
@@ -99,7 +99,11 @@ pub(crate) fn resolve(data: Option<&str>, file: Option<&File>) -> anyhow::Result
 fn one(setting: &Setting, matches: &ArgMatches, file: Option<&File>) -> Resolved {
     use clap::parser::ValueSource;
     let texts = matches.get_raw(setting.arg).into_iter().flatten();
-    let value: Vec<String> = texts.map(|text| text.to_string_lossy().into_owned()).collect();
+    let shown = |text: &str| match setting.kind {
+        Kind::Secret => crate::stores::hide(text),
+        Kind::Text | Kind::Address | Kind::Number(..) | Kind::Flag | Kind::List => text.to_owned(),
+    };
+    let value: Vec<String> = texts.map(|text| shown(&text.to_string_lossy())).collect();
     let from = match (matches.value_source(setting.arg), file) {
         (Some(ValueSource::EnvVariable), _) => setting.env.to_owned(),
         (Some(ValueSource::DefaultValue) | None, Some(file)) => match file.entry(setting.key) {

@@ -5,15 +5,14 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use anyhow::Context as _;
 use armarius_bridges::outbox::{self, Postman};
 use armarius_core::text::Name;
-use armarius_engine::seam::{Store as _, StoreError};
-use armarius_engine::{Engine, Fatal, StartError};
+use armarius_engine::{Engine, Fatal};
 use armarius_server::keys::Ring;
 use armarius_server::{App, listen, router};
-use armarius_store::Sqlite;
 use armarius_wire::v1::key::Role;
 use tokio::sync::oneshot;
 
@@ -21,6 +20,7 @@ use crate::config::DATA_DEFAULT;
 use crate::exit::Failure;
 use crate::servers::{self, Server};
 use crate::signals::Ends;
+use crate::stores::StoreAt;
 use crate::worker;
 
 /// Threads of the runtime: requests are small, and the lane needs a core for itself.
@@ -34,6 +34,10 @@ pub(crate) struct Place {
     /// The folder for everything that is kept
     #[arg(long, value_name = "DIR", default_value = DATA_DEFAULT)]
     pub(crate) data: PathBuf,
+    /// The store: sqlite:PATH, memory, or postgres://USER@HOST/DATABASE; else the file in the data
+    /// folder
+    #[arg(long, value_name = "STORE", hide_env_values = true, hide_default_value = true)]
+    pub(crate) store: Option<String>,
     /// Where to listen
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:7700")]
     pub(crate) listen: SocketAddr,
@@ -98,17 +102,13 @@ pub(crate) fn run(place: &Place, crew: Option<Crew>) -> anyhow::Result<ExitCode>
     }
     let data = settle(&place.data)?;
     let (fatal_tx, fatal_rx) = oneshot::channel();
-    let store = Sqlite::open(&data.join("armarius.db"), armarius_store::Options::default())
-        .map_err(|error| unusable(&error))?;
-    let description = store.describe();
+    let store = StoreAt::of(place.store.as_deref(), &data)?;
     let options = armarius_engine::Options {
+        on_word: Arc::new(|word| eprintln!("warning: {word}")),
         on_fatal: Some(Box::new(move |fatal: &Fatal| drop(fatal_tx.send(fatal.clone())))),
         ..armarius_engine::Options::default()
     };
-    let engine = Engine::start(Box::new(store), options).map_err(|error| match error {
-        StartError::Store(error) => unusable(&error),
-        StartError::Thread(error) => Failure::new(error.to_string(), "try again").into(),
-    })?;
+    let (engine, description) = store.start(options)?;
     let keys = Ring::open(engine.handle())?;
     let key_file = data.join("admin.key");
     if keys.lacks_admin() {
@@ -220,23 +220,4 @@ fn settle(data: &Path) -> anyhow::Result<PathBuf> {
         DirBuilder::new().recursive(true).mode(0o700).create(data).with_context(shown)?;
     }
     fs::canonicalize(data).with_context(shown)
-}
-
-fn unusable(error: &StoreError) -> anyhow::Error {
-    match Fatal::of(error) {
-        Some(fatal) => Failure::fatal(&fatal, hint_of(error)).into(),
-        None => Failure::new(error.to_string(), hint_of(error)).into(),
-    }
-}
-
-fn hint_of(error: &StoreError) -> &'static str {
-    match error {
-        StoreError::Unusable(_) => {
-            "one data folder is for one server; stop the other one, or choose another --data"
-        }
-        StoreError::Full(_) => "free space on the disk of the data folder",
-        StoreError::Unavailable(_) | StoreError::Unknown(_) => "try again in a moment",
-        StoreError::Corrupt(_) => "restore a backup, or run `armarius doctor` to see more",
-        StoreError::Disk(_) => "check the disk, then start again; what was acknowledged is there",
-    }
 }

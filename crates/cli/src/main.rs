@@ -15,6 +15,7 @@ mod progress;
 mod records;
 mod servers;
 mod signals;
+mod stores;
 mod worker;
 
 use std::path::PathBuf;

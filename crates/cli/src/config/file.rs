@@ -143,7 +143,7 @@ fn values(kind: Kind, value: &DeValue<'_>) -> Result<Vec<String>, String> {
         _ => Err("write it in quotation marks".to_owned()),
     };
     match (kind, value) {
-        (Kind::Text, value) => Ok(vec![text(value)?]),
+        (Kind::Text | Kind::Secret, value) => Ok(vec![text(value)?]),
         (Kind::Address, value) => {
             let text = text(value)?;
             kind.check(&text)?;

@@ -25,6 +25,8 @@ pub(crate) struct Setting {
 pub(crate) enum Kind {
     /// Any text.
     Text,
+    /// An address that may hold a password, which is not shown.
+    Secret,
     /// An address with a port.
     Address,
     /// A whole number within limits.
@@ -58,6 +60,16 @@ pub(crate) const SETTINGS: &[Setting] = &[
         kind: Kind::Text,
         example: Such(r#""/var/lib/armarius""#),
         about: "The folder for everything that is kept. Only in a file named by --config.",
+    },
+    Setting {
+        key: "store",
+        arg: "store",
+        commands: &["up", "serve", "doctor"],
+        env: "ARMARIUS_STORE",
+        kind: Kind::Secret,
+        example: Such(r#""postgres://armarius@db.example/armarius""#),
+        about: "Where everything is kept: sqlite:PATH, memory, or postgres://USER@HOST/DATABASE. \
+                Without it a file in the data folder.",
     },
     Setting {
         key: "server.listen",
@@ -120,7 +132,7 @@ impl Kind {
     /// Why a text cannot be this, for people.
     pub(crate) fn check(self, text: &str) -> Result<(), String> {
         match self {
-            Self::Text | Self::List | Self::Flag => Ok(()),
+            Self::Text | Self::Secret | Self::List | Self::Flag => Ok(()),
             Self::Address => match text.parse::<SocketAddr>() {
                 Ok(_) => Ok(()),
                 Err(_) => {
@@ -137,7 +149,7 @@ impl Kind {
     /// What it is called.
     pub(crate) fn name(self) -> &'static str {
         match self {
-            Self::Text => "a text",
+            Self::Text | Self::Secret => "a text",
             Self::Address => "an address",
             Self::Number(..) => "a number",
             Self::Flag => "true or false",

@@ -5,21 +5,26 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context as _, bail};
-use armarius_engine::seam::{Description, Store};
+use armarius_engine::seam::Description;
 use armarius_engine::{Engine, Options, Stats};
-use armarius_store::{Memory, Sqlite, sqlite};
+use armarius_store::{Sqlite, sqlite};
 
 use super::figures::{grouped, peak_rss_bytes, rss_bytes};
 use super::load::{Keys, Load, Run};
+use crate::stores::{self, StoreAt};
+
+/// The file in a fresh folder.
+const FRESH_FILE: &str = "bench.db";
 
 /// Drives full lifecycles and prints what came of it.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// `memory`, or `sqlite:PATH`; a PATH that is a folder gets a fresh file that is removed again.
-    #[arg(long, default_value = "memory")]
+    /// `memory`, `sqlite:PATH` – a PATH that is a folder gets a fresh file that is removed again – or
+    /// `postgres://…`, where collections `bench-…` are made and stay.
+    #[arg(long, env = "ARMARIUS_BENCH_STORE", hide_env_values = true, default_value = "memory")]
     store: String,
     /// Lifecycles to measure.
     #[arg(long, default_value_t = 200_000)]
@@ -58,10 +63,8 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
         bail!("--claim, --callers and --collections must be at least 1");
     }
     let place = Place::of(&args.store)?;
-    let store = place.open(args)?;
-    let about = store.describe();
-    let engine = Engine::start(store, Options::default()).context("the engine did not start")?;
-    let load = Load::new(engine.handle(), args.collections, args.keys);
+    let (engine, about) = place.start(args)?;
+    let load = Load::new(engine.handle(), args.collections, args.keys, place.tag());
     load.prepare()?;
     lay_down(&load, args.history)?;
     load.backlog(args.backlog)?;
@@ -196,43 +199,56 @@ fn per_second(n: u64, seconds: f64) -> u64 {
 
 /// Where a store is put.
 enum Place {
-    Memory,
-    File(PathBuf),
+    /// As it is named.
+    At(StoreAt),
     /// A file in a folder of its own, removed afterwards.
     Fresh(tempfile::TempDir),
 }
 
 impl Place {
     fn of(store: &str) -> anyhow::Result<Self> {
-        if store == "memory" {
-            return Ok(Self::Memory);
+        let at = StoreAt::read(store)?;
+        match &at {
+            StoreAt::Sqlite(path) if path.is_dir() => {
+                let folder = tempfile::Builder::new().prefix("armarius-bench-").tempdir_in(path);
+                Ok(Self::Fresh(folder.context("cannot make a folder")?))
+            }
+            StoreAt::Memory | StoreAt::Sqlite(_) | StoreAt::Postgres(_) => Ok(Self::At(at)),
         }
-        let Some(path) = store.strip_prefix("sqlite:").map(Path::new) else {
-            bail!("unknown store {store:?}; use memory or sqlite:PATH");
-        };
-        if path.is_dir() {
-            let folder = tempfile::Builder::new().prefix("armarius-bench-").tempdir_in(path);
-            return Ok(Self::Fresh(folder.context("cannot make a folder")?));
-        }
-        Ok(Self::File(path.to_owned()))
     }
 
     fn path(&self) -> Option<PathBuf> {
         match self {
-            Self::Memory => None,
-            Self::File(path) => Some(path.clone()),
-            Self::Fresh(folder) => Some(folder.path().join("bench.db")),
+            Self::At(StoreAt::Sqlite(path)) => Some(path.clone()),
+            Self::At(StoreAt::Memory | StoreAt::Postgres(_)) => None,
+            Self::Fresh(folder) => Some(folder.path().join(FRESH_FILE)),
         }
     }
 
-    fn open(&self, args: &Args) -> anyhow::Result<Box<dyn Store>> {
-        let Some(path) = self.path() else { return Ok(Box::new(Memory::new())) };
+    /// Keys of a store that is used again must not meet those of an earlier run.
+    fn tag(&self) -> String {
+        match self {
+            Self::At(StoreAt::Postgres(_)) => {
+                let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+                format!("run-{}/", since.as_millis())
+            }
+            Self::At(StoreAt::Memory | StoreAt::Sqlite(_)) | Self::Fresh(_) => String::new(),
+        }
+    }
+
+    fn start(&self, args: &Args) -> anyhow::Result<(Engine, Description)> {
+        let path = match self {
+            Self::At(at @ (StoreAt::Memory | StoreAt::Postgres(_))) => {
+                return at.start(Options::default());
+            }
+            Self::At(StoreAt::Sqlite(path)) => path.clone(),
+            Self::Fresh(folder) => folder.path().join(FRESH_FILE),
+        };
         let mut options = sqlite::Options::default();
         options.page_bytes = args.page_bytes.unwrap_or(options.page_bytes);
         options.cache_bytes = args.cache_bytes.unwrap_or(options.cache_bytes);
-        let store = Sqlite::open(&path, options)
-            .with_context(|| format!("cannot open {}", path.display()))?;
-        Ok(Box::new(store))
+        let store = Sqlite::open(&path, options).map_err(|error| stores::unusable(&error))?;
+        stores::start_one(Box::new(store), Options::default())
     }
 
     /// What lies on disk: the file and its log, without the ballast.

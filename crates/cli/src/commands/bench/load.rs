@@ -33,6 +33,8 @@ pub(crate) struct Load {
     pub(crate) handle: Handle,
     pub(crate) collections: u64,
     pub(crate) keys: Keys,
+    /// Before every key.
+    tag: String,
     /// Items made so far.
     pub(crate) made: AtomicU64,
     payload: Text,
@@ -48,7 +50,7 @@ pub(crate) struct Run {
 }
 
 impl Load {
-    pub(crate) fn new(handle: Handle, collections: u64, keys: Keys) -> Self {
+    pub(crate) fn new(handle: Handle, collections: u64, keys: Keys, tag: String) -> Self {
         // About 200 bytes, as a description of a page with its sources would have.
         let payload = serde_json::json!({
             "source": "file:///scans/in/0001.tif",
@@ -59,7 +61,7 @@ impl Load {
         });
         let payload = payload.to_string();
         let made = AtomicU64::new(0);
-        Self { handle, collections, keys, made, payload: payload.into() }
+        Self { handle, collections, keys, tag, made, payload: payload.into() }
     }
 
     /// Makes the collections and flows.
@@ -148,9 +150,10 @@ impl Load {
 
     fn submission(&self, i: u64) -> Command {
         let scattered = mix(i);
+        let tag = &self.tag;
         let key = match self.keys {
-            Keys::Pages => format!("vol-{:06}/page-{:04}", i / 400, i % 400),
-            Keys::Random => format!("{:016x}{:08x}", scattered, mix(scattered) >> 32),
+            Keys::Pages => format!("{tag}vol-{:06}/page-{:04}", i / 400, i % 400),
+            Keys::Random => format!("{tag}{:016x}{:08x}", scattered, mix(scattered) >> 32),
         };
         Command::Submit(Submit {
             item: ItemAddress {
