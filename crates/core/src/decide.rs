@@ -25,6 +25,7 @@ mod schedule;
 mod submit;
 mod trigger;
 
+pub use claim::check_claim;
 pub use key::HOUSE;
 pub use lines::limits_of;
 pub use trigger::{Standing, holds as query_holds};

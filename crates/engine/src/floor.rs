@@ -169,6 +169,9 @@ impl Floor {
     /// A claim begins its tour.
     fn start(&self, mut order: Order, may_ask: bool) {
         let Command::Claim(claim) = &order.request.command else { return };
+        if let Err(refusal) = armarius_core::decide::check_claim(claim) {
+            return order.answer.give(Err(refusal.into()));
+        }
         let mut shards = Vec::with_capacity(claim.collections.len());
         for name in &claim.collections {
             let at = Whereabouts::Collection(name);

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use armarius_core::ids::Time;
 use armarius_engine::chance::{Chance, Dry};
 use armarius_engine::clock::HandClock;
-use armarius_engine::seam::{Store, StoreError};
+use armarius_engine::seam::{Database, Store, StoreError};
 use armarius_engine::{Engine, Handle, Options, Outcome, Request, StartError};
 use armarius_store::{Clock, Sqlite};
 
@@ -52,6 +52,20 @@ impl Bench {
         let chance = Box::new(Numbered { seed, next: Arc::clone(&next) });
         let clock = Arc::new(HandClock::at(BEGIN));
         let engine = Engine::start(store, Options { clock, chance, ..options })?;
+        Ok(Self { handle: engine.handle(), engine, hand, next })
+    }
+
+    /// As [`Bench::start`], on all shards of a database.
+    pub fn start_all(
+        database: &dyn Database,
+        hand: Arc<AtomicI64>,
+        seed: u64,
+        options: Options,
+    ) -> Result<Self, StartError> {
+        let next = Arc::new(AtomicU64::new(0));
+        let chance = Box::new(Numbered { seed, next: Arc::clone(&next) });
+        let clock = Arc::new(HandClock::at(BEGIN));
+        let engine = Engine::start_all(database, Options { clock, chance, ..options })?;
         Ok(Self { handle: engine.handle(), engine, hand, next })
     }
 

@@ -60,7 +60,8 @@ struct Hand<'c> {
     held: usize,
 }
 
-fn check_claim(claim: &Claim) -> Result<(), Refusal> {
+/// Refuses a claim that could never be granted anything, whatever there is.
+pub fn check_claim(claim: &Claim) -> Result<(), Refusal> {
     if claim.max == 0 || claim.max > CLAIM_TASKS_MAX {
         return Err(Refusal::new(
             Code::OutOfRange,

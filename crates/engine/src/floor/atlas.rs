@@ -3,14 +3,12 @@
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use armarius_core::decide::HOUSE;
 use armarius_core::text::Name;
 
 use super::route::Whereabouts;
 use crate::options::PLACES_MAX;
 use crate::seam::{Atlas, StoreError, Thing};
-
-/// The collection of the house itself, which every server must find without asking.
-const HOUSE: &str = "armarius";
 
 /// Where things are.
 pub(super) struct Places {
@@ -64,6 +62,7 @@ impl Places {
     pub(super) fn known(&self, at: &Whereabouts<'_>) -> Option<u16> {
         match at {
             Whereabouts::Shard(shard) => Some(self.existing(*shard)),
+            // The house itself, which every server must find without asking.
             Whereabouts::Collection(name) if name.as_str() == HOUSE => Some(0),
             Whereabouts::Collection(name) => self.lock().collections.get(name),
             Whereabouts::Thing(thing) => self.lock().things.get(thing),

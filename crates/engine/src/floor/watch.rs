@@ -16,7 +16,7 @@ use crate::order::Order;
 use crate::seam::{Atlas, Signals};
 
 /// How long one wait for news lasts: so long may stopping take.
-const EAR_PATIENCE: Duration = Duration::from_millis(500);
+const EAR_PATIENCE: Duration = Duration::from_millis(200);
 
 /// What the watch is asked for.
 #[derive(Default)]

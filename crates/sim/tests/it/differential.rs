@@ -124,7 +124,7 @@ fn memory_and_sqlite_agree_without_an_engine() {
 }
 
 /// An answer of the engine in the words of the model.
-fn plain(outcome: armarius_engine::Outcome) -> Outcome {
+pub(crate) fn plain(outcome: armarius_engine::Outcome) -> Outcome {
     match outcome {
         Ok(reply) => Ok(reply),
         Err(EngineError::Refused(refusal)) => Err(refusal),

@@ -11,3 +11,4 @@ mod crash;
 mod differential;
 mod faults;
 mod named;
+mod several;
