@@ -8,9 +8,9 @@ mod config;
 mod doctor;
 mod event;
 mod flow;
-mod guard;
 mod hold;
 mod item;
+mod keep;
 mod key;
 mod launch;
 mod man;
@@ -71,10 +71,10 @@ pub(crate) enum Command {
     Top(top::Args),
     /// Keys: who may do what.
     Key(key::Args),
-    /// Ends the tasks of a worker that died.
+    /// Stands above one task until nothing of it is left.
     #[command(hide = true)]
-    Guard(guard::Args),
-    /// Becomes a task when its worker says so.
+    Keep(keep::Args),
+    /// Becomes a task when its keeper says so.
     #[command(hide = true)]
     Launch(launch::Args),
     /// Checks a store that no server has open: everything, against everything.
@@ -111,8 +111,8 @@ pub(crate) fn run(command: Command, config: Option<PathBuf>) -> anyhow::Result<E
         Command::Watch(args) => watch::run(args),
         Command::Top(args) => top::run(args),
         Command::Key(args) => key::run(args),
-        Command::Guard(args) => guard::run(args),
-        Command::Launch(args) => launch::run(args),
+        Command::Keep(args) => keep::run(args),
+        Command::Launch(args) => launch::run(&args),
         Command::Doctor(args) => doctor::run(args),
         Command::Bench(args) => bench::run(args),
         Command::Config(args) => config::run(args, config),

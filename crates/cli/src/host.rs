@@ -90,6 +90,8 @@ pub(crate) struct Crew {
     /// What the worker can do, separated by commas
     #[arg(long, value_delimiter = ',', value_name = "LABEL,…")]
     labels: Vec<String>,
+    #[command(flatten)]
+    manner: worker::manner::Manner,
 }
 
 /// Serves until it is asked to end, perhaps with a worker in the same process.
@@ -190,14 +192,11 @@ async fn serve(parts: Parts, address: SocketAddr) -> anyhow::Result<ExitCode> {
 
 fn start_worker(app: &App, server: &Server, crew: Crew) -> anyhow::Result<worker::Working> {
     let key = app.keys().lend(&Name::trusted("worker of armarius up"), Role::Worker)?;
-    let options = worker::Options {
-        client: armarius_wire::client::Client::new(&server.url, &key.text),
-        name: worker::default_name(),
-        labels: crew.labels,
-        slots: usize::from(crew.slots),
-        folder: server.data.join("work"),
-        finish: worker::FINISH_DEFAULT,
-    };
+    let client = armarius_wire::client::Client::new(&server.url, &key.text);
+    let mut options = worker::Options::new(client, worker::default_name());
+    options.labels = crew.labels;
+    options.slots = usize::from(crew.slots);
+    crew.manner.settle(&server.data, &mut options)?;
     worker::start(options)
 }
 

@@ -4,19 +4,31 @@
 //! heart, renews every lease in time, whatever the tasks do, and passes on the server's wish to
 //! stop one. A worker that could not renew in time stops its process and publishes nothing.
 //!
-//! Reading order: `slot` (claim, run, report) · `process` (one running task) · `launch` (how it
-//! begins) · `output` (what it writes) · `heart` (signs of life) · `guard` (what happens when the
-//! worker dies).
+//! Reading order: `slot` (claim, run, report) · `order` (what is run) with `place`, `isolation` and
+//! `container` · `process` (one running task) · `keeper` (the process above it) with `launch` (how
+//! it begins) and `tree` (how it ends) · `output`, `mask`, `stream` (what it writes) · `result`,
+//! `post` (what is told about it) · `heart` (signs of life) · `den` (what dead workers left) ·
+//! `manner`, `user` (what can be chosen).
 
-pub(crate) mod guard;
+mod container;
+mod den;
 mod heart;
+mod isolation;
+pub(crate) mod keeper;
 pub(crate) mod launch;
+pub(crate) mod manner;
+mod mask;
+mod order;
 mod output;
+mod place;
+mod post;
 mod process;
+mod result;
 mod slot;
+mod stream;
+mod tree;
+mod user;
 
-use std::fs::DirBuilder;
-use std::os::unix::fs::DirBuilderExt as _;
 use std::path::PathBuf;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -24,14 +36,19 @@ use std::time::{Duration, Instant};
 use anyhow::Context as _;
 use armarius_wire::client::Client;
 
-use guard::Guard;
+use container::Containers;
+use den::Den;
 use heart::Heart;
+use launch::Bounds;
+use post::Post;
 
 /// How long running tasks may go on after the worker was asked to end, unless it is told otherwise;
 /// then they are given back.
 pub(crate) const FINISH_DEFAULT: Duration = Duration::from_secs(10);
 /// How long giving back may take.
 const GIVE_BACK_MAX: Duration = Duration::from_secs(15);
+/// How long a last try to deliver may take; what is not delivered stays on disk.
+const LEAVE_MAX: Duration = Duration::from_secs(6);
 
 /// What a worker is.
 #[derive(Debug)]
@@ -46,8 +63,34 @@ pub(crate) struct Options {
     pub(crate) slots: usize,
     /// Where tasks have their folders.
     pub(crate) folder: PathBuf,
+    /// Where results lie until they have arrived.
+    pub(crate) state: PathBuf,
     /// How long running tasks may go on after the worker was asked to end.
     pub(crate) finish: Duration,
+    /// What each task may take.
+    pub(crate) bounds: Bounds,
+    /// Strict isolation, with what is shared read-only.
+    pub(crate) strict: Option<Vec<PathBuf>>,
+    /// How containers are run, if they are.
+    pub(crate) containers: Option<Containers>,
+}
+
+impl Options {
+    /// One task at once, without limits, until more is said.
+    pub(crate) fn new(client: Client, name: String) -> Self {
+        Self {
+            client,
+            name,
+            labels: Vec::new(),
+            slots: 1,
+            folder: PathBuf::new(),
+            state: PathBuf::new(),
+            finish: FINISH_DEFAULT,
+            bounds: Bounds::default(),
+            strict: None,
+            containers: None,
+        }
+    }
 }
 
 /// A worker at work.
@@ -59,7 +102,8 @@ pub(crate) struct Working {
 struct Shift {
     options: Options,
     heart: Heart,
-    guard: Guard,
+    den: Den,
+    post: Post,
     hours: Mutex<Hours>,
     changed: Condvar,
 }
@@ -71,29 +115,45 @@ struct Hours {
     busy: usize,
     /// Take nothing new.
     closing: bool,
+    /// Wait for nothing.
+    leaving: bool,
 }
 
-/// Starts the slots and the heart.
+/// Starts the slots and the heart, after clearing away what dead workers left.
 pub(crate) fn start(options: Options) -> anyhow::Result<Working> {
-    DirBuilder::new()
-        .recursive(true)
-        .mode(0o700)
-        .create(&options.folder)
-        .with_context(|| options.folder.display().to_string())?;
+    let mode = if options.bounds.user.is_some() { 0o711 } else { 0o700 };
+    let den = Den::make(&options.folder, mode)?;
+    for left in Den::abandoned(&options.folder) {
+        clear_away(&options, left);
+    }
+    if let Some(shared) = &options.strict {
+        isolation::try_out(den.path(), shared, &options.bounds)?;
+    }
+    let post = Post::open(&options.state)?;
     let slots = options.slots;
     let heart = Heart::new(options.client.clone());
-    let (guard, hours, changed) = (Guard::start()?, Mutex::default(), Condvar::new());
-    let shift = Arc::new(Shift { options, heart, guard, hours, changed });
+    let (hours, changed) = (Mutex::default(), Condvar::new());
+    let shift = Arc::new(Shift { options, heart, den, post, hours, changed });
     let spawn = |name: String, work: fn(&Shift)| {
         let shift = Arc::clone(&shift);
         let thread = std::thread::Builder::new().name(name);
         thread.spawn(move || work(&shift)).context("cannot start a thread").map(drop)
     };
     spawn("heart".to_owned(), |shift| shift.heart.beat())?;
+    spawn("post".to_owned(), slot::deliver_old)?;
     for n in 0..slots {
         spawn(format!("slot-{n}"), slot::work)?;
     }
     Ok(Working { shift })
+}
+
+/// Ends what a dead worker's tasks left running, and removes their folders.
+fn clear_away(options: &Options, left: Den) {
+    tree::kill_marked(&format!("ARMARIUS_FOLDER={}/", left.path().display()));
+    if let (Some(containers), Ok(places)) = (&options.containers, left.path().read_dir()) {
+        places.flatten().for_each(|place| containers.remove_left(&place.path()));
+    }
+    left.remove();
 }
 
 /// A name nobody else has: machine and process.
@@ -106,12 +166,16 @@ impl Working {
     /// Takes nothing new, lets running tasks finish for a while, then gives them back.
     pub(crate) fn stop(&self) {
         self.shift.close();
-        if self.shift.wait_idle(self.shift.options.finish) {
-            return;
+        if !self.shift.wait_idle(self.shift.options.finish) {
+            eprintln!("giving back what is still running");
+            self.shift.heart.stop_everything();
+            self.shift.wait_idle(GIVE_BACK_MAX);
         }
-        eprintln!("giving back what is still running");
-        self.shift.heart.stop_everything();
-        self.shift.wait_idle(GIVE_BACK_MAX);
+        self.shift.hours().leaving = true;
+        if self.shift.wait_idle(LEAVE_MAX) {
+            self.shift.den.clear();
+            self.shift.post.clear();
+        }
     }
 }
 
@@ -123,6 +187,11 @@ impl Shift {
 
     fn is_closing(&self) -> bool {
         self.hours().closing
+    }
+
+    /// Whether even what is in hand is not waited for.
+    fn is_leaving(&self) -> bool {
+        self.hours().leaving
     }
 
     /// A task is in hand until what is returned is dropped.

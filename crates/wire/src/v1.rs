@@ -22,6 +22,7 @@ pub mod item;
 pub mod key;
 pub mod lease;
 pub mod outbox;
+pub mod output;
 pub mod page;
 pub mod problem;
 pub mod report;

@@ -1,18 +1,19 @@
-//! `armarius launch`: becomes a task when its worker says so. Workers start it; people do not.
+//! `armarius launch`: becomes a task when its keeper says so. Workers start it; people do not.
 
 use std::process::ExitCode;
 
 use crate::worker;
 
-/// Becomes a task when its worker says so.
+/// Becomes a task when its keeper says so.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
+    /// What it may take, as JSON
+    bounds: String,
     /// The program and its arguments
     #[arg(last = true, required = true)]
     argv: Vec<String>,
 }
 
-pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
-    let Args { argv } = args;
-    Ok(worker::launch::stand_by(&argv)?)
+pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
+    worker::launch::stand_by(&args.bounds, &args.argv)
 }

@@ -1,6 +1,6 @@
 //! `armarius work`: a worker.
 
-use std::path::PathBuf;
+use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -8,9 +8,12 @@ use anyhow::Context as _;
 
 use crate::connect::Connection;
 use crate::signals::Ends;
-use crate::worker;
+use crate::worker::{self, manner::Manner};
 
-/// Claims tasks and runs their commands and scripts, until it is asked to end.
+/// Where a worker keeps its folders, unless it is told otherwise.
+const HOME: &str = "armarius-data";
+
+/// Claims tasks and runs their commands, scripts and containers, until it is asked to end.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// What this worker can do, separated by commas
@@ -22,29 +25,24 @@ pub(crate) struct Args {
     /// The worker's name, for people; machine and process number if absent
     #[arg(long, value_name = "NAME")]
     worker: Option<String>,
-    /// The folder in which tasks get folders of their own
-    #[arg(long, value_name = "DIR", default_value = "armarius-data/work")]
-    folder: PathBuf,
     /// Seconds running tasks may go on after SIGTERM; then they are stopped and given back
     #[arg(long, value_name = "SECONDS", default_value_t = worker::FINISH_DEFAULT.as_secs())]
     finish_within: u64,
+    #[command(flatten)]
+    manner: Manner,
     #[command(flatten)]
     connection: Connection,
 }
 
 pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     let client = args.connection.client()?;
-    let folder = std::path::absolute(&args.folder).context("cannot tell the folder")?;
     let name = args.worker.unwrap_or_else(worker::default_name);
-    eprintln!("worker {name} for {}, {} at once", client.url(), args.slots);
-    let options = worker::Options {
-        client,
-        name,
-        labels: args.labels,
-        slots: usize::from(args.slots),
-        folder,
-        finish: Duration::from_secs(args.finish_within),
-    };
+    let said = format!("worker {name} for {}, {} at once", client.url(), args.slots);
+    let mut options = worker::Options::new(client, name);
+    options.labels = args.labels;
+    options.slots = usize::from(args.slots);
+    options.finish = Duration::from_secs(args.finish_within);
+    args.manner.settle(Path::new(HOME), &mut options)?;
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
@@ -52,6 +50,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     runtime.block_on(async {
         let mut ends = Ends::listen()?;
         let working = worker::start(options)?;
+        eprintln!("{said}");
         ends.next().await;
         eprintln!("stopping");
         working.stop();

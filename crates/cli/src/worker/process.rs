@@ -1,23 +1,22 @@
-//! One running task: its process group, its folder, its end.
+//! One running task, from the worker's side: how long it may go on, and how it is ended.
 
-use std::collections::BTreeMap;
-use std::io;
-use std::os::unix::process::ExitStatusExt as _;
-use std::path::Path;
-use std::process::{Child, Stdio};
+use std::io::{self, BufRead as _, BufReader, Write as _};
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
+use std::os::unix::process::CommandExt as _;
+use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
-
-use super::guard::Guard;
-use super::launch::{Launcher, discard};
+use super::keeper::{self, Charge, Told};
 use super::output::Output;
 
 /// How long a task may take to end after TERM; then it is killed.
 const GRACE: Duration = Duration::from_secs(5);
-/// How long its streams may stay open after its group is gone.
+/// How long its streams may stay open after nothing of it is left.
 const CLOSE_MAX: Duration = Duration::from_secs(2);
+/// How long a keeper may take to end what was killed, cleaning up included.
+const KEEPER_MAX: Duration = Duration::from_secs(40);
 
 /// What is wished of a running task by others than itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -33,26 +32,29 @@ pub(super) enum Wish {
 }
 
 /// How it ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum End {
     /// By itself, with this exit code; 128 and more for a signal.
     Exited(i32),
+    /// It could not be run.
+    NotRun(keeper::Reason),
     /// It took too long.
     TimedOut,
+    /// It wrote nothing for too long.
+    Silent,
     /// It was stopped on request.
     Stopped(Wish),
+    /// Its keeper was killed, and it with it.
+    Lost,
 }
 
-/// What to run.
-pub(super) struct Order<'o> {
-    /// The program and its arguments; never empty.
-    pub(super) argv: &'o [String],
-    /// Its whole environment.
-    pub(super) env: &'o BTreeMap<String, String>,
-    /// Where it runs.
-    pub(super) folder: &'o Path,
-    /// How long it may take.
+/// How long it may take.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Patience {
+    /// In all.
     pub(super) timeout: Duration,
+    /// Without writing anything.
+    pub(super) silence: Option<Duration>,
 }
 
 /// A task that is about to run, runs or has run: how others reach it, and what it writes.
@@ -63,10 +65,10 @@ pub(super) struct Run {
 }
 
 impl Run {
-    pub(super) fn new() -> Self {
-        let held = Held { wish: Wish::GoOn, exited: false };
+    pub(super) fn new(secrets: Vec<String>) -> Self {
+        let held = Held { wish: Wish::GoOn, is_over: false, told: None };
         let reins = Reins { held: Mutex::new(held), changed: Condvar::new() };
-        Self { reins: Arc::new(reins), output: Arc::default() }
+        Self { reins: Arc::new(reins), output: Arc::new(Output::new(secrets)) }
     }
 }
 
@@ -80,7 +82,8 @@ pub(super) struct Reins {
 #[derive(Debug)]
 struct Held {
     wish: Wish,
-    exited: bool,
+    is_over: bool,
+    told: Option<Told>,
 }
 
 impl Reins {
@@ -91,19 +94,23 @@ impl Reins {
         self.changed.notify_all();
     }
 
-    fn exited(&self) {
-        self.lock().exited = true;
+    fn ended(&self, told: Option<Told>) {
+        let mut held = self.lock();
+        (held.is_over, held.told) = (true, told);
         self.changed.notify_all();
     }
 
-    /// Waits until the process has ended, something is wished, or the time is over.
-    fn wait(&self, until: Instant, heed_wishes: bool) -> (bool, Wish) {
+    /// Waits until it has ended, something is wished, or the time is over; gives the keeper's last
+    /// word once there is one.
+    fn wait(&self, until: Instant, heed_wishes: bool) -> (Option<Told>, Wish) {
         let mut held = self.lock();
         loop {
             let left = until.saturating_duration_since(Instant::now());
             let called = heed_wishes && held.wish != Wish::GoOn;
-            if held.exited || called || left.is_zero() {
-                return (held.exited, held.wish);
+            if held.is_over || called || left.is_zero() {
+                // A keeper without a last word was killed; what it began counts as begun.
+                let told = held.is_over.then(|| held.told.clone().unwrap_or(Told::Began));
+                return (told, held.wish);
             }
             let waited = self.changed.wait_timeout(held, left);
             held = waited.unwrap_or_else(PoisonError::into_inner).0;
@@ -115,62 +122,90 @@ impl Reins {
     }
 }
 
-/// Runs it to its end. Nothing of its group is left when this returns.
-pub(super) fn run(order: &Order<'_>, run: &Run, guard: &Guard) -> io::Result<End> {
+/// Runs it to its end. Nothing of it is left when this returns.
+pub(super) fn run(charge: &Charge, patience: Patience, run: &Run) -> io::Result<End> {
     let Run { reins, output } = run;
-    let (mut child, launcher) = spawn(order)?;
-    let group = Pid::from_child(&child);
-    let guarded = guard.watch(group);
-    // Only now may it begin: whatever happens to the worker, the guard knows the group.
-    if let Err(error) = launcher.go() {
-        discard(child);
-        return Err(error);
+    let (mut child, mut keeper) = start_keeper()?;
+    for stream in [child.stdout.take().map(OwnedFd::from), child.stderr.take().map(OwnedFd::from)]
+        .into_iter()
+        .flatten()
+    {
+        output.catch(std::fs::File::from(stream));
     }
-    let until = Instant::now() + order.timeout;
-    if let Some(stream) = child.stdout.take() {
-        output.catch(stream);
-    }
-    if let Some(stream) = child.stderr.take() {
-        output.catch(stream);
-    }
-    watch(group, reins)?;
-    let (exited, wish) = reins.wait(until, true);
-    let end = if exited {
-        None
-    } else {
-        signal(group, Signal::TERM);
-        reins.wait(Instant::now() + GRACE, false);
-        Some(if wish == Wish::GoOn { End::TimedOut } else { End::Stopped(wish) })
+    let listening = listen(&keeper, reins);
+    let sent = serde_json::to_string(charge).map_err(io::Error::from).and_then(|line| {
+        // A keeper that is gone is noticed by the one who listens to it.
+        drop(keeper.write_all(format!("{line}\n").as_bytes()));
+        listening
+    });
+    let end = match &sent {
+        Ok(()) => attend(&mut keeper, patience, run),
+        Err(_) => None,
     };
-    // The first process is not reaped yet, so that the number of its group is still its own.
-    signal(group, Signal::KILL);
-    drop(guarded);
-    let status = child.wait()?;
+    // Nobody left to listen to: whatever still runs is ended.
+    drop(keeper.shutdown(std::net::Shutdown::Write));
+    let told = reins.wait(Instant::now() + KEEPER_MAX, false).0;
+    drop(child.kill());
+    drop(child.wait());
+    sent?;
     output.wait_closed(CLOSE_MAX);
-    let code = status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or_default());
-    Ok(end.unwrap_or(End::Exited(code)))
+    Ok(match (end, told) {
+        (_, Some(Told::Failed(reason))) => End::NotRun(reason),
+        (Some(end), Some(Told::Ended(_))) => end,
+        (None, Some(Told::Ended(code))) => End::Exited(code),
+        (Some(End::Stopped(wish)), Some(Told::Began) | None) => End::Stopped(wish),
+        (_, Some(Told::Began) | None) => End::Lost,
+    })
 }
 
-fn spawn(order: &Order<'_>) -> io::Result<(Child, Launcher)> {
-    let (mut command, launcher) = Launcher::ready(order.argv)?;
-    command.env_clear().envs(order.env).current_dir(order.folder);
-    command.stdout(Stdio::piped()).stderr(Stdio::piped());
-    Ok((command.spawn()?, launcher))
+/// In a group of its own, so that no key pressed in a terminal ends it.
+fn start_keeper() -> io::Result<(Child, UnixStream)> {
+    let (own, theirs) = UnixStream::pair()?;
+    let child = Command::new(std::env::current_exe()?)
+        .arg(keeper::COMMAND)
+        .stdin(Stdio::from(OwnedFd::from(theirs)))
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .process_group(0)
+        .spawn()?;
+    Ok((child, own))
 }
 
-/// Tells the reins when the first process has ended, without reaping it.
-fn watch(process: Pid, reins: &Arc<Reins>) -> io::Result<()> {
-    let reins = Arc::clone(reins);
-    let watching = move || {
-        let ended = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
-        while matches!(waitid(WaitId::Pid(process), ended), Err(rustix::io::Errno::INTR)) {}
-        reins.exited();
+/// Passes on what the keeper tells; the last word is its end.
+fn listen(keeper: &UnixStream, reins: &Arc<Reins>) -> io::Result<()> {
+    let (lines, reins) = (BufReader::new(keeper.try_clone()?), Arc::clone(reins));
+    let listening = move || {
+        let mut last = None;
+        for line in lines.lines().map_while(Result::ok) {
+            last = serde_json::from_str(&line).ok().or(last);
+        }
+        reins.ended(last);
     };
-    let spawned = std::thread::Builder::new().name("watch".to_owned()).spawn(watching);
-    spawned.map(drop).inspect_err(|_| signal(process, Signal::KILL))
+    std::thread::Builder::new().name("keeper".to_owned()).spawn(listening).map(drop)
 }
 
-fn signal(group: Pid, signal: Signal) {
-    // A group that is gone needs no signal.
-    let _gone = kill_process_group(group, signal);
+/// Waits for the end, or for a reason to end it; says what it was, if it was not its own.
+fn attend(keeper: &mut UnixStream, patience: Patience, run: &Run) -> Option<End> {
+    let until = Instant::now() + patience.timeout;
+    let end = loop {
+        let silent_at = patience.silence.map(|span| run.output.wrote_at() + span);
+        let next = silent_at.map_or(until, |at| at.min(until));
+        let (told, wish) = run.reins.wait(next, true);
+        let now = Instant::now();
+        if told.is_some() {
+            return None;
+        }
+        if wish != Wish::GoOn {
+            break End::Stopped(wish);
+        }
+        if now >= until {
+            break End::TimedOut;
+        }
+        if patience.silence.is_some_and(|span| run.output.wrote_at() + span <= now) {
+            break End::Silent;
+        }
+    };
+    drop(keeper.write_all(b"t"));
+    run.reins.wait(Instant::now() + GRACE, false);
+    Some(end)
 }

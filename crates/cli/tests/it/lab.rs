@@ -30,8 +30,19 @@ pub(crate) struct Said {
 }
 
 impl Lab {
+    /// Tasks write here too, and perhaps run as another user.
     pub(crate) fn new() -> Self {
-        Self { folder: tempfile::tempdir().unwrap() }
+        let folder = tempfile::tempdir().unwrap();
+        open_to_all(folder.path());
+        Self { folder }
+    }
+
+    /// A folder that tasks may write to.
+    pub(crate) fn folder(&self, name: &str) -> PathBuf {
+        let path = self.path(name);
+        std::fs::create_dir(&path).unwrap();
+        open_to_all(&path);
+        path
     }
 
     pub(crate) fn path(&self, name: &str) -> PathBuf {
@@ -49,6 +60,7 @@ impl Lab {
             command.env_remove(name);
         }
         command.env("XDG_CONFIG_HOME", self.path("config"));
+        command.env("ARMARIUS_WORK_DIR", self.path("work"));
         command
     }
 
@@ -122,6 +134,16 @@ impl Lab {
         }
     }
 
+    /// Waits until something is so.
+    #[track_caller]
+    pub(crate) fn until(&self, what: &str, is_so: impl Fn() -> bool) {
+        let until = Instant::now() + PATIENCE;
+        while !is_so() {
+            assert!(Instant::now() < until, "waited in vain: {what}");
+            std::thread::sleep(LOOK);
+        }
+    }
+
     /// The detail of an item's newest event of a name.
     pub(crate) fn detail(&self, item: &str, event: &str) -> Value {
         let page = self.json(&["item", "events", item]);
@@ -148,6 +170,11 @@ impl Drop for Running {
         drop(self.child.kill());
         drop(self.child.wait());
     }
+}
+
+fn open_to_all(path: &Path) {
+    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o777);
+    std::fs::set_permissions(path, mode).unwrap();
 }
 
 /// Waits until a file is there and gives what is in it.

@@ -45,8 +45,7 @@ fn a_killed_server_loses_nothing() {
     let mut server = lab.start(&serve, "listening on");
     let address = server.url.strip_prefix("http://").unwrap().to_owned();
     let _worker = lab.start(&["work", "--slots", "2"], "worker");
-    let marks = lab.path("marks");
-    std::fs::create_dir(&marks).unwrap();
+    let marks = lab.folder("marks");
     let script =
         format!("sleep 0.05; echo $ARMARIUS_TOKEN >> {}/$ARMARIUS_ITEM_KEY", marks.display());
     // A grant whose answer was lost with the server lapses after this time.

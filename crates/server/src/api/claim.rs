@@ -105,6 +105,8 @@ fn task(granted: GrantedTask) -> claim::Task {
         payload: payload(def, &body.payload),
         action: action(def),
         env: texts(&def.env),
+        secrets: BTreeMap::new(),
+        secrets_missing: Vec::new(),
         workdir: def.workdir.as_ref().map(|w| w.to_string()),
         timeout_s: seconds(def.timeout),
         progress_timeout_s: def.progress_timeout.map(seconds),

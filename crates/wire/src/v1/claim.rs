@@ -105,6 +105,12 @@ pub struct Task {
     /// Environment the task gets.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub env: BTreeMap<String, String>,
+    /// The secrets the step asks for, by name.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub secrets: BTreeMap<String, Secret>,
+    /// Those of them that the server does not have: the task cannot be done.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub secrets_missing: Vec<String>,
     /// Working directory below the task's own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workdir: Option<String>,
@@ -115,6 +121,31 @@ pub struct Task {
     pub progress_timeout_s: Option<u64>,
     /// The version of the flow, by digest.
     pub version: String,
+}
+
+/// A value that is shown to nobody but its task.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Secret(String);
+
+impl Secret {
+    /// Wraps a value.
+    #[must_use]
+    pub fn new(value: String) -> Self {
+        Self(value)
+    }
+
+    /// The value.
+    #[must_use]
+    pub fn reveal(&self) -> &str {
+        &self.0
+    }
+}
+
+impl std::fmt::Debug for Secret {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("***")
+    }
 }
 
 /// The item of a task.

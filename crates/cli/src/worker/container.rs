@@ -1,0 +1,170 @@
+//! Tasks in containers, by the command line of podman or docker.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use super::launch::Bounds;
+
+/// Where a task finds its folder inside its container.
+pub(super) const INSIDE: &str = "/armarius";
+/// The file in an attempt's folder that names its container.
+const NAME_FILE: &str = "container";
+/// What the tool itself needs of the worker's environment.
+const FOR_THE_TOOL: [&str; 7] = [
+    "PATH",
+    "HOME",
+    "XDG_RUNTIME_DIR",
+    "DOCKER_HOST",
+    "DOCKER_CONFIG",
+    "CONTAINER_HOST",
+    "DBUS_SESSION_BUS_ADDRESS",
+];
+/// More rights are not needed, and no network.
+const STRICT: [&str; 4] =
+    ["--network=none", "--read-only", "--cap-drop=ALL", "--security-opt=no-new-privileges"];
+
+/// How containers are run.
+#[derive(Clone, Debug)]
+pub(crate) struct Containers {
+    /// The program and the words that stand before `run`.
+    pub(crate) tool: Vec<String>,
+    /// Words that stand behind `run`.
+    pub(crate) args: Vec<String>,
+    /// The image of steps that name none; without one they run outside of containers.
+    pub(crate) default_image: Option<String>,
+}
+
+/// One container.
+pub(super) struct Container<'c> {
+    pub(super) name: String,
+    pub(super) image: &'c str,
+    /// The attempt's folder.
+    pub(super) place: &'c Path,
+    /// Where in it the task runs.
+    pub(super) folder: &'c Path,
+    pub(super) bounds: &'c Bounds,
+    pub(super) is_strict: bool,
+}
+
+impl Containers {
+    /// The command that runs another one in a container. Variables are named, not written out, so
+    /// that no other user of the machine sees their values.
+    pub(super) fn run(
+        &self,
+        container: &Container<'_>,
+        env: &BTreeMap<String, String>,
+        argv: &[String],
+    ) -> Vec<String> {
+        let Container { name, image, place, folder, bounds, is_strict } = container;
+        let mut words = self.tool.clone();
+        words.extend(["run", "--rm", "--log-driver=none", "--entrypoint="].map(Into::into));
+        words.push(format!("--name={name}"));
+        words.push(format!("--volume={}:{INSIDE}", place.display()));
+        words.push(format!("--workdir={INSIDE}/{}", folder.display()));
+        for (limit, max) in [("nofile", bounds.open_files_max), ("nproc", bounds.processes_max)] {
+            words.extend(max.map(|max| format!("--ulimit={limit}={max}:{max}")));
+        }
+        words.extend(bounds.user.map(|(user, group)| format!("--user={user}:{group}")));
+        if *is_strict {
+            words.extend(STRICT.map(Into::into));
+        }
+        for (variable, value) in env {
+            words.push(match FOR_THE_TOOL.contains(&variable.as_str()) {
+                true => format!("--env={variable}={value}"),
+                false => format!("--env={variable}"),
+            });
+        }
+        words.extend_from_slice(&self.args);
+        words.push((*image).to_owned());
+        words.extend_from_slice(argv);
+        words
+    }
+
+    /// The environment of the tool: the task's, except for what the tool needs itself.
+    pub(super) fn env(&self, task: &BTreeMap<String, String>) -> BTreeMap<String, String> {
+        let mut env = task.clone();
+        for name in FOR_THE_TOOL {
+            match std::env::var(name) {
+                Ok(value) => drop(env.insert(name.to_owned(), value)),
+                Err(_) => drop(env.remove(name)),
+            }
+        }
+        env
+    }
+
+    /// The command that ends a container and removes it.
+    pub(super) fn remove(&self, name: &str) -> Vec<String> {
+        let mut words = self.tool.clone();
+        words.extend(["rm", "--force", name].map(Into::into));
+        words
+    }
+
+    /// Removes the container of an attempt whose worker is gone.
+    pub(super) fn remove_left(&self, place: &Path) {
+        let Ok(name) = std::fs::read_to_string(place.join(NAME_FILE)) else { return };
+        let words = self.remove(&name);
+        if let Some((program, arguments)) = words.split_first() {
+            let mut command = Command::new(program);
+            command.args(arguments).stdin(Stdio::null());
+            // One that is gone already is as good as one that is removed.
+            drop(command.stdout(Stdio::null()).stderr(Stdio::null()).status());
+        }
+    }
+}
+
+/// Notes which container belongs to an attempt.
+pub(super) fn note(place: &Path, name: &str) -> std::io::Result<()> {
+    std::fs::write(place.join(NAME_FILE), name)
+}
+
+/// Whether a text can be the name of an image, and nothing else.
+pub(super) fn is_image(text: &str) -> bool {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "._-/:@+".contains(c);
+    text.starts_with(|c: char| c.is_ascii_alphanumeric()) && text.chars().all(plain)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_stay_out_of_the_command_line() {
+        let containers = Containers {
+            tool: vec!["podman".into(), "--runtime=runc".into()],
+            args: vec!["--cpus=1".into()],
+            default_image: None,
+        };
+        let bounds = Bounds { user: Some((7, 8)), open_files_max: Some(64), ..Bounds::default() };
+        let container = Container {
+            name: "armarius-1".into(),
+            image: "busybox",
+            place: Path::new("/w/1"),
+            folder: Path::new("run/a"),
+            bounds: &bounds,
+            is_strict: false,
+        };
+        let env = [("HOME", "/armarius/run"), ("PASSWORD", "hunter2")];
+        let env = env.map(|(k, v)| (k.to_owned(), v.to_owned())).into();
+        let words = containers.run(&container, &env, &["echo".into(), "--x".into()]);
+        assert_eq!(
+            words.join(" "),
+            "podman --runtime=runc run --rm --log-driver=none --entrypoint= --name=armarius-1 \
+             --volume=/w/1:/armarius --workdir=/armarius/run/a --ulimit=nofile=64:64 --user=7:8 \
+             --env=HOME=/armarius/run --env=PASSWORD --cpus=1 busybox echo --x"
+        );
+    }
+
+    #[test]
+    fn an_image_is_no_option() {
+        for (text, expected) in [
+            ("busybox", true),
+            ("localhost:5000/a/b@sha256:0f", true),
+            ("--privileged", false),
+            ("a b", false),
+            ("", false),
+        ] {
+            assert_eq!(is_image(text), expected, "{text}");
+        }
+    }
+}
