@@ -1,5 +1,6 @@
 //! The commands, one file each: `Args` says what can be typed, `run` does it.
 
+mod backup;
 mod batch;
 mod bench;
 mod collection;
@@ -15,6 +16,7 @@ mod key;
 mod launch;
 mod man;
 mod outbox;
+mod restore;
 mod schedule;
 mod serve;
 mod status;
@@ -79,6 +81,10 @@ pub(crate) enum Command {
     Launch(launch::Args),
     /// Checks a store that no server has open: everything, against everything.
     Doctor(doctor::Args),
+    /// Writes everything a server keeps into one file, while it runs.
+    Backup(backup::Args),
+    /// Brings a backup back into an empty data folder.
+    Restore(restore::Args),
     /// Measures the engine, or the machine below it.
     Bench(bench::Args),
     /// Settings: what they are, and where each comes from.
@@ -114,6 +120,8 @@ pub(crate) fn run(command: Command, config: Option<PathBuf>) -> anyhow::Result<E
         Command::Keep(args) => keep::run(args),
         Command::Launch(args) => launch::run(&args),
         Command::Doctor(args) => doctor::run(args),
+        Command::Backup(args) => backup::run(args),
+        Command::Restore(args) => restore::run(args),
         Command::Bench(args) => bench::run(args),
         Command::Config(args) => config::run(args, config),
         Command::Completions(args) => completions::run(args),

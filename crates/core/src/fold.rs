@@ -24,20 +24,25 @@ pub struct Folded {
 pub fn fold<'e>(events: impl Iterator<Item = &'e Event>) -> Result<Folded, String> {
     let mut folded = Folded::default();
     for event in events {
-        if event.n != folded.n.saturating_add(1) {
-            return Err(format!(
-                "item {}: event {} follows event {}",
-                event.item, event.n, folded.n
-            ));
-        }
-        folded.n = event.n;
-        folded.hash = event.hash;
-        take_transition(&mut folded, event);
-        if let Some(outcome) = event.outcome.filter(|_| is_mark(event)) {
-            folded.marks.insert(event.name.clone(), (event.n, outcome));
-        }
+        folded.take(event)?;
     }
     Ok(folded)
+}
+
+impl Folded {
+    /// Folds the next event. Tells where the numbers have a gap.
+    pub fn take(&mut self, event: &Event) -> Result<(), String> {
+        if event.n != self.n.saturating_add(1) {
+            return Err(format!("item {}: event {} follows event {}", event.item, event.n, self.n));
+        }
+        self.n = event.n;
+        self.hash = event.hash;
+        take_transition(self, event);
+        if let Some(outcome) = event.outcome.filter(|_| is_mark(event)) {
+            self.marks.insert(event.name.clone(), (event.n, outcome));
+        }
+        Ok(())
+    }
 }
 
 fn take_transition(folded: &mut Folded, event: &Event) {

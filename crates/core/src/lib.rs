@@ -8,9 +8,11 @@
 //! Reading order: [`ids`], [`text`], [`address`] (words) · [`task`] (the transition table) ·
 //! [`flow`] (definitions) · [`rows`] (what is remembered) · [`event`] (history) · [`view`]
 //! (the sheet) · [`command`], [`reply`], [`refusal`] (the way in and out) · [`mod@decide`] (the
-//! rules themselves) · [`why`], [`fold`], [`invariants`] (what can be asked and checked).
+//! rules themselves) · [`why`], [`fold`], [`audit`], [`invariants`] (what can be asked and
+//! checked).
 
 pub mod address;
+pub mod audit;
 pub mod command;
 pub mod decide;
 pub mod event;

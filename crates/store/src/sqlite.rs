@@ -2,8 +2,11 @@
 //!
 //! Reading order: `open` (what a file must be to be used) · `schema/` (what stands in it) · `desk`,
 //! `cells`, `words` (how rows move) · `rows/` (each table) · `load`, `commit` (the lane's side) ·
-//! `read` (everybody else's) · `checkpoint`, `ballast` (room) · `verify`, `dump` (doubt).
+//! `read` (everybody else's) · `checkpoint`, `ballast` (room) · `verify`, `inspect`, `audit`, `dump`
+//! (doubt) · `backup` (a copy of a file in use).
 
+mod audit;
+mod backup;
 mod ballast;
 mod cells;
 mod checkpoint;
@@ -11,6 +14,7 @@ mod commit;
 mod desk;
 mod dump;
 mod fault;
+mod inspect;
 mod load;
 mod lock;
 mod migrate;
@@ -21,6 +25,9 @@ mod rows;
 mod verify;
 mod words;
 
+pub use audit::Pieces;
+pub use backup::backup;
+pub use inspect::{Inspection, Watch};
 pub use open::Options;
 pub use verify::Verified;
 
@@ -83,7 +90,7 @@ impl Sqlite {
 
     /// Recomputes every hash of the history and every seal; the doctor's question.
     pub fn verify_everything(&self) -> Result<Verified, StoreError> {
-        verify::everything(&self.desk)
+        verify::everything(&self.desk, &mut |_, _, _| {})
     }
 
     /// Asks SQLite whether the file's pages and indexes agree; the doctor's other question. Says

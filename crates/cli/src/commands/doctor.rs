@@ -2,27 +2,30 @@
 //!
 //! Reads a store nobody else has open and checks all of it: pages, every event's hash and every
 //! commit's seal, then what the rows say against what the events say – states, tokens, marks,
-//! counters, queues, limits, dependencies. It changes nothing.
+//! counters, queues, limits, dependencies. It changes nothing, and the memory it takes does not
+//! grow with the store.
 
-use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
-use armarius_core::event::Event;
-use armarius_core::ids::ItemId;
-use armarius_core::invariants;
-use armarius_store::{Sqlite, World, sqlite};
+use armarius_engine::seam::StoreError;
+use armarius_store::sqlite::{Inspection, Verified};
+
+use crate::exit::Failure;
+use crate::paper::{self, Ink, clean};
+use crate::progress::{Progress, span};
 
 /// The store in a data folder.
-const STORE_FILE: &str = "armarius.db";
+pub(super) const STORE_FILE: &str = "armarius.db";
 /// What a store that contradicts itself exits with, as documented.
 const CORRUPT: u8 = 65;
 /// Findings shown; more are counted.
 const SHOWN_MAX: usize = 50;
 
-/// Checks a store that no server has open.
+/// Checks a store that no server has open. To check one that is in use, make a backup: that is
+/// checked in the same way.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// The store's file, as `sqlite:PATH`; the one in the data folder when absent.
@@ -36,63 +39,116 @@ pub(crate) struct Args {
     json: bool,
 }
 
+/// What was found.
+pub(super) struct Findings {
+    pub(super) history: Option<Verified>,
+    pub(super) wrong: Vec<String>,
+    pub(super) took: Duration,
+}
+
 #[expect(clippy::needless_pass_by_value, reason = "every command is run in this way")]
 pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     let path = match &args.store {
         Some(store) => PathBuf::from(store.strip_prefix("sqlite:").unwrap_or(store)),
         None => args.data.join(STORE_FILE),
     };
-    anyhow::ensure!(path.is_file(), "there is no store at {}", path.display());
+    if !path.is_file() {
+        let why = format!("there is no store at {}", path.display());
+        return Err(
+            Failure::new(why, "name its folder with --data, or its file with --store").into()
+        );
+    }
+    let inspection = Inspection::alone(&path).map_err(|error| in_use(&path, error))?;
+    let findings = look(&inspection);
+    if args.json {
+        paper::line(&as_json(&path, &findings).to_string())?;
+    } else {
+        tell(&findings)?;
+    }
+    Ok(if findings.wrong.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(CORRUPT) })
+}
+
+/// Looks at everything, with progress.
+pub(super) fn look(inspection: &Inspection) -> Findings {
     let began = Instant::now();
-    let store = Sqlite::open(&path, sqlite::Options::default())
-        .with_context(|| format!("cannot open {}", path.display()))?;
-    let mut wrong = store.verify_pages()?;
-    let history = match store.verify_everything() {
+    let mut stage = Stage::default();
+    let mut wrong = match inspection.pages() {
+        Ok(found) => found,
+        Err(error) => vec![error.to_string()],
+    };
+    let history = match inspection.everything(&mut |what, done, total| stage.at(what, done, total))
+    {
         Ok(verified) => Some(verified),
         Err(error) => {
             wrong.push(error.to_string());
             None
         }
     };
-    match store.dump() {
-        Ok(world) => wrong.extend(check(world)),
-        Err(error) => wrong.push(error.to_string()),
-    }
-    let seconds = began.elapsed().as_secs_f64();
-    if args.json {
-        let report = serde_json::json!({
-            "store": path.display().to_string(),
-            "events": history.map(|h| h.events),
-            "commits": history.map(|h| h.commits),
-            "items": history.map(|h| h.items),
-            "findings": wrong,
-            "seconds": seconds,
-        });
-        println!("{report}");
-    } else {
-        if let Some(h) = history {
-            println!("{} events of {} items in {} commits hold", h.events, h.items, h.commits);
-        }
-        for finding in wrong.iter().take(SHOWN_MAX) {
-            println!("  {finding}");
-        }
-        match wrong.len() {
-            0 => println!("all is well ({seconds:.1} s)"),
-            n => println!("{n} findings ({seconds:.1} s)"),
-        }
-    }
-    Ok(if wrong.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(CORRUPT) })
+    wrong.extend(inspection.audit(&mut |what, done, total| stage.at(what, done, total)));
+    Findings { history, wrong, took: began.elapsed() }
 }
 
-/// Checks rows against each other and against the history.
-fn check(world: World) -> Vec<String> {
-    let events = world.events.clone();
-    let view = world.into_view();
-    let mut wrong = invariants::check(&view);
-    let mut histories: BTreeMap<ItemId, Vec<&Event>> = BTreeMap::new();
-    for ((item, _), event) in &events {
-        histories.entry(*item).or_default().push(event);
+/// The part that is looked at, and how far it is.
+#[derive(Default)]
+struct Stage {
+    shown: Option<(&'static str, Progress)>,
+}
+
+impl Stage {
+    fn at(&mut self, what: &'static str, done: u64, total: u64) {
+        if self.shown.as_ref().is_none_or(|(shown, _)| *shown != what) {
+            self.shown = Some((what, Progress::new(what, Some(total.max(1)))));
+        }
+        if let Some((_, progress)) = &mut self.shown {
+            progress.at(done, "");
+        }
     }
-    wrong.extend(invariants::check_history(&view, histories.into_iter()));
-    wrong
+}
+
+fn in_use(path: &Path, error: StoreError) -> anyhow::Error {
+    let (why, shown) = (error.to_string(), path.display().to_string());
+    match error {
+        StoreError::Unusable(_) => {
+            let hint = "stop the server, or make a backup, which is checked in the same way";
+            anyhow::Error::from(error).context(Failure::new(why, hint))
+        }
+        StoreError::Corrupt(_) => {
+            Failure::corrupt(why, "restore a backup: armarius restore FILE --data DIR").into()
+        }
+        StoreError::Unavailable(_)
+        | StoreError::Full(_)
+        | StoreError::Unknown(_)
+        | StoreError::Disk(_) => {
+            anyhow::Error::from(error).context(format!("cannot open {shown}"))
+        }
+    }
+}
+
+fn as_json(path: &Path, findings: &Findings) -> serde_json::Value {
+    let Findings { history, wrong, took } = findings;
+    serde_json::json!({
+        "store": path.display().to_string(),
+        "events": history.map(|h| h.events),
+        "commits": history.map(|h| h.commits),
+        "items": history.map(|h| h.items),
+        "findings": wrong,
+        "seconds": took.as_secs_f64(),
+    })
+}
+
+fn tell(findings: &Findings) -> anyhow::Result<()> {
+    let (ink, mut lines) = (Ink::of_stdout(), Vec::new());
+    if let Some(h) = findings.history {
+        let Verified { events, items, commits } = h;
+        lines.push(format!("{events} events of {items} items in {commits} commits hold"));
+    }
+    lines.extend(
+        findings.wrong.iter().take(SHOWN_MAX).map(|finding| format!("  {}", clean(finding))),
+    );
+    let took = span(findings.took);
+    lines.push(match findings.wrong.len() {
+        0 => format!("{} ({took})", ink.good("all is well")),
+        n => format!("{} ({took})", ink.bad(&format!("{n} findings"))),
+    });
+    paper::line(&lines.join("\n")).context("cannot write")
 }

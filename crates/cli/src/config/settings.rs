@@ -55,7 +55,7 @@ pub(crate) const SETTINGS: &[Setting] = &[
     Setting {
         key: "data",
         arg: "data",
-        commands: &["up", "serve", "doctor"],
+        commands: &["up", "serve", "doctor", "backup"],
         env: "ARMARIUS_DATA",
         kind: Kind::Text,
         example: Such(r#""/var/lib/armarius""#),

@@ -122,6 +122,7 @@ impl Script {
                 return Some(self.duty(Command::RunErrand { errand }));
             }
             Card::Epoch => Command::RaiseEpoch,
+            Card::Recall => Command::Recall,
         };
         Some(self.operator(command))
     }

@@ -103,6 +103,8 @@ cards! {
     Errand * 8,
     /// Tokens of a new epoch.
     Epoch * 1,
+    /// All that is lent is called back.
+    Recall * 1,
     /// A collection's destinations.
     Collection * 1,
     /// A flow's next version, or the first again.

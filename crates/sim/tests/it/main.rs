@@ -9,6 +9,7 @@ mod watched;
 
 mod crash;
 mod differential;
+mod doctor;
 mod faults;
 mod named;
 mod several;

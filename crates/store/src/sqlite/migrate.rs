@@ -18,6 +18,18 @@ const MIGRATIONS: [&str; 3] = [
 /// Marks the file as ours: the letters `ARMA`.
 const APPLICATION_ID: i32 = 0x4152_4d41;
 
+/// Refuses a file whose schema is not the one this program knows, without changing it.
+pub(super) fn check(desk: &Desk) -> Answer<()> {
+    let (seen, known) = (version(desk)?, MIGRATIONS.len());
+    if seen == known {
+        return Ok(());
+    }
+    Err(StoreError::Unusable(format!(
+        "the file has schema {seen}, this program knows {known}; use the program that wrote it, or \
+         start a server on it once to bring it up to date"
+    )))
+}
+
 /// Runs the migrations the file has not seen; refuses a file that has seen more than we know.
 pub(super) fn migrate(desk: &Desk) -> Answer<()> {
     let seen = version(desk)?;

@@ -10,6 +10,7 @@ use armarius_core::ids::{ItemId, TaskId};
 use super::cells::Cells;
 use super::desk::Desk;
 use super::fault::{Answer, OrFault as _, corrupt};
+use super::inspect::Watch;
 use super::rows::event as stored;
 
 /// Commits looked at when a file is opened; what a lying disk loses is the newest.
@@ -55,9 +56,10 @@ pub(super) fn newest(desk: &Desk) -> Answer<()> {
 
 /// Every event's hash, every item's numbering, every commit's seal; and that each event was brought
 /// by exactly one commit.
-pub(super) fn everything(desk: &Desk) -> Answer<Verified> {
+pub(super) fn everything(desk: &Desk, watch: &mut Watch<'_>) -> Answer<Verified> {
     let mut verified = Verified::default();
-    streams(desk, &mut verified)?;
+    let [events, commits] = amounts(desk)?;
+    streams(desk, &mut verified, &mut |done| watch("hashes of events", done, events))?;
     let mut named = 0;
     let mut before = (0, Hash::default());
     let every = (-1_i64, i64::MAX);
@@ -71,6 +73,7 @@ pub(super) fn everything(desk: &Desk) -> Answer<Verified> {
         before = (commit.n, commit.seal);
         named += commit.events.len() as u64;
         verified.commits += 1;
+        watch("seals of commits", verified.commits, commits);
         Ok(())
     })?;
     if named != verified.events {
@@ -110,7 +113,16 @@ fn sealed(desk: &Desk, commit: &Commit) -> Answer<()> {
     Err(corrupt(format!("table commit, row {n}: its seal does not fit its events")))
 }
 
-fn streams(desk: &Desk, verified: &mut Verified) -> Answer<()> {
+/// About how many events and commits there are.
+fn amounts(desk: &Desk) -> Answer<[u64; 2]> {
+    let newest = |sql: &'static str| -> Answer<u64> {
+        let found = desk.first("event", sql, (), |cells| cells.maybe_int(0))?.flatten();
+        Ok(u64::try_from(found.unwrap_or(0)).unwrap_or(0))
+    };
+    Ok([newest("select max(rowid) from event")?, newest("select max(n) from \"commit\"")?])
+}
+
+fn streams(desk: &Desk, verified: &mut Verified, watch: &mut dyn FnMut(u64)) -> Answer<()> {
     let mut stream = Stream::default();
     let mut tasks = TaskTexts::default();
     desk.each("event", stored::EVENTS_IN_ORDER, (), |cells| {
@@ -122,6 +134,7 @@ fn streams(desk: &Desk, verified: &mut Verified) -> Answer<()> {
         }
         stream.follow(&event, tasks.text(desk, event.task)?)?;
         verified.events += 1;
+        watch(verified.events);
         Ok(())
     })
 }

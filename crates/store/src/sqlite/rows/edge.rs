@@ -16,6 +16,8 @@ macro_rules! columns {
 }
 
 pub(in crate::sqlite) const ALL: &str = columns!();
+pub(in crate::sqlite) const BETWEEN: &str =
+    concat!(columns!(), " indexed by edge_task where task > ?1 and task <= ?2");
 const DEPENDENTS: &str = concat!(
     columns!(),
     " where absent = ?1 and target = ?2 and address = ?3 and task > ?4 order by task limit ?5"

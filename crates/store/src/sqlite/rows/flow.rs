@@ -23,7 +23,7 @@ pub(in crate::sqlite) const VERSIONS: &str = version_columns!();
 pub(in crate::sqlite) const QUEUES: &str =
     "select id, collection, flow, step, labels, waiting, held, ready, leased, done, failed,
      cancelled, way from queue";
-const VERSION: &str = concat!(version_columns!(), " where id = ?1");
+pub(in crate::sqlite) const VERSION: &str = concat!(version_columns!(), " where id = ?1");
 const VERSION_BY_DIGEST: &str = "select id from version where flow = ?1 and digest = ?2";
 
 const FLOW_SQL: Sql = Sql {

@@ -25,6 +25,8 @@ macro_rules! mark_columns {
 
 pub(in crate::sqlite) const ITEMS: &str = item_columns!();
 pub(in crate::sqlite) const MARKS: &str = mark_columns!();
+pub(in crate::sqlite) const MARKS_OF_ITEMS: &str =
+    concat!(mark_columns!(), " where item >= ?1 and item <= ?2");
 pub(in crate::sqlite) const ITEMS_AFTER: &str =
     concat!(item_columns!(), " where collection = ?1 and id > ?2 order by id limit ?3");
 const ITEM: &str = concat!(item_columns!(), " where id = ?1");

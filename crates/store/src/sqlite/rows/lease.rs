@@ -17,7 +17,9 @@ macro_rules! columns {
 }
 
 pub(in crate::sqlite) const ALL: &str = columns!();
-const ONE: &str = concat!(columns!(), " where id = ?1");
+pub(in crate::sqlite) const AFTER: &str =
+    concat!(columns!(), " where rowid > ?1 order by rowid limit ?2");
+pub(in crate::sqlite) const ONE: &str = concat!(columns!(), " where id = ?1");
 const DUE_AFTER: &str =
     "select id, due_at from lease where (due_at, id) > (?1, ?2) order by due_at, id limit ?3";
 

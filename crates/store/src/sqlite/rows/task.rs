@@ -32,6 +32,18 @@ const SPOTS: [Spot; 4] = [Spot::Nowhere, Spot::Queue, Spot::Line, Spot::Timer];
 pub(in crate::sqlite) const BODIES: &str = concat!("select ", body_columns!(), " from body");
 pub(in crate::sqlite) const TASKS: &str = concat!("select ", task_columns!(), " from task");
 
+// A stretch of tasks, and the tasks of a stretch of items, for the audit.
+pub(in crate::sqlite) const BODIES_BETWEEN: &str =
+    concat!("select ", body_columns!(), " from body where body.id > ?1 and body.id <= ?2");
+pub(in crate::sqlite) const TASKS_BETWEEN: &str =
+    concat!("select ", task_columns!(), " from task where task.id > ?1 and task.id <= ?2");
+pub(in crate::sqlite) const TASKS_OF_ITEMS: &str = concat!(
+    "select ",
+    task_columns!(),
+    " from body indexed by body_key cross join task on task.id = body.id
+      where body.item >= ?1 and body.item <= ?2"
+);
+
 // What a reader filters by: below ?1, queues ?2 and states ?3 as JSON arrays, item ?4, batch ?5, at
 // most ?6; each empty when it does not matter. `cross join` keeps the order that is written.
 macro_rules! wanted {
@@ -79,8 +91,10 @@ pub(in crate::sqlite) const BY_LEASE: &str = concat!(
       cross join task on task.id = leased.id cross join body on body.id = task.id where true",
     wanted!()
 );
-const BODY: &str = concat!("select ", body_columns!(), " from body where id = ?1");
-const TASK: &str = concat!("select ", task_columns!(), " from task where id = ?1");
+pub(in crate::sqlite) const BODY: &str =
+    concat!("select ", body_columns!(), " from body where id = ?1");
+pub(in crate::sqlite) const TASK: &str =
+    concat!("select ", task_columns!(), " from task where id = ?1");
 const BY_KEY: &str =
     "select id from body where item = ?1 and queue = ?2 and part = ?3 and round = ?4";
 const OF_ITEM: &str = "select id from body where item = ?1 and id > ?2 order by id limit ?3";

@@ -1,0 +1,116 @@
+//! The doctor looks piece by piece and finds what a look at the whole world finds.
+
+use std::path::{Path, PathBuf};
+
+use armarius_sim::{Player, Tape};
+use armarius_store::Sqlite;
+use armarius_store::sqlite::{Inspection, Pieces};
+
+use crate::differential::complaints;
+use crate::room::{folder, open_file};
+use crate::soak::seeds;
+
+/// Steps of a script here.
+const STEPS: usize = 250;
+/// Small enough that everything that belongs together is divided.
+const SMALL: Pieces = Pieces { tasks: 3, leases: 1, events: 5 };
+
+/// Still divided, but quicker.
+const MIDDLING: Pieces = Pieces { tasks: 23, leases: 2, events: 200 };
+
+/// A file with what a script left, its log moved into it.
+fn played(seed: u64, folder: &Path) -> PathBuf {
+    let path = folder.join("a.db");
+    let (store, hand) = open_file(&path);
+    let mut player = Player::new(store, hand, seed, 0);
+    for step in &Tape::record(seed, STEPS).steps {
+        drop(player.play(step).unwrap());
+    }
+    drop(player);
+    path
+}
+
+fn sorted(mut findings: Vec<String>) -> Vec<String> {
+    findings.sort();
+    findings
+}
+
+fn in_pieces(path: &Path, pieces: Pieces) -> Vec<String> {
+    sorted(Inspection::of_copy(path).unwrap().audit_in(pieces, &mut |_, _, _| {}))
+}
+
+fn as_a_whole(path: &Path) -> Result<Vec<String>, String> {
+    let store = Sqlite::open(path, armarius_store::Options::small()).map_err(|e| e.to_string())?;
+    Ok(sorted(complaints(&store.dump().map_err(|e| e.to_string())?)))
+}
+
+#[test]
+fn what_scripts_leave_is_sound_in_pieces_of_any_size() {
+    for seed in seeds(4) {
+        let folder = folder();
+        let path = played(seed, folder.path());
+        for pieces in [SMALL, Pieces { tasks: 1, leases: 2, events: 1 }, Pieces::default()] {
+            assert_eq!(in_pieces(&path, pieces), Vec::<String>::new(), "seed {seed}, {pieces:?}");
+        }
+    }
+}
+
+/// Each is one thing that is wrong, and a word of what must be said about it.
+const FAULTS: &[(&str, &str)] = &[
+    ("update task set state = 5 where id = (select min(id) from task where state = 4)", "row says"),
+    ("update task set token = 0 where state = 4", "is below granted token"),
+    ("delete from task where id = (select max(id) from task)", "has events but no row"),
+    ("delete from mark where true", "is not its newest event"),
+    ("update mark set n = n + 1", "is not its newest event"),
+    ("delete from ready where task = (select max(task) from ready)", "waits at []"),
+    ("update ready set queue = queue + 1000", "stands in the wrong queue"),
+    ("insert into ready select queue, behind, ord, task + 5000 from ready limit 1", "has no row"),
+    ("insert into ready select 1, 0, 0, id from task where state = 4 limit 1", "and waits at [Queue]"),
+    ("insert into timer select 0, id from task where state = 2 limit 1", "waits at"),
+    ("update lease set grips = '[]', due_at = expires_at", "holds nothing"),
+    ("delete from lease where rowid = (select min(rowid) from lease)", "with 0 live grips"),
+    ("update task set lease = null where state = 3", "which is not its own"),
+    ("insert into lease select randomblob(16), worker, actor, ttl, granted_at, expires_at, due_at,
+      grips from lease limit 1", "with 2 live grips"),
+    ("update task set blockers = blockers + 1 where state = 0", "blockers,"),
+    ("delete from edge where task = (select max(task) from edge)", "0 edges"),
+    ("update counter set value = value + 1 where name like '%bsent%'", "dependencies on tasks to come"),
+    ("update queue set ready = ready + 1", "counted"),
+    ("update round set done = done + 1", "counted otherwise"),
+    ("update batch set open = open + 1, total = total + 1", "counted ["),
+    ("update slots set used = used + 1", "taken,"),
+    ("delete from slots", "taken, but has no row"),
+    ("delete from body where id = (select min(id) from body)", "has no body"),
+    ("update task set hold = null where state = 1", "held is false"),
+    ("delete from event where n = 2 and item = (select max(item) from event where n > 2)", "follows event"),
+];
+
+#[test]
+fn every_kind_of_fault_is_found_as_a_whole_look_finds_it() {
+    let mut found = vec![false; FAULTS.len()];
+    for seed in 0..4 {
+        let folder = folder();
+        let path = played(seed, folder.path());
+        for (n, (sql, word)) in FAULTS.iter().enumerate() {
+            let copy = folder.path().join(format!("{n}.db"));
+            armarius_store::sqlite::backup(&path, &copy).unwrap();
+            let tool = rusqlite::Connection::open(&copy).unwrap();
+            // What a script did not leave cannot be broken; another one did.
+            let changed = tool.execute(sql, ()).unwrap();
+            drop(tool);
+            if changed == 0 {
+                continue;
+            }
+            let pieces = in_pieces(&copy, MIDDLING);
+            match as_a_whole(&copy) {
+                Ok(whole) => assert_eq!(pieces, whole, "seed {seed}, {sql}"),
+                // A start refuses it before anything is read; the pieces must say so too.
+                Err(why) => assert!(!pieces.is_empty(), "seed {seed}, {sql}: {why}"),
+            }
+            found[n] |= pieces.iter().any(|finding| finding.contains(word));
+        }
+    }
+    let missed: Vec<&str> =
+        FAULTS.iter().zip(found).filter(|(_, found)| !found).map(|((sql, _), _)| *sql).collect();
+    assert_eq!(missed, Vec::<&str>::new());
+}
