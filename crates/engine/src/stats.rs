@@ -7,6 +7,9 @@ use crate::urgency::Urgency;
 /// How many commit times are kept for the percentiles.
 const TIMES_KEPT: usize = 1_024;
 
+/// A commit that takes longer keeps others waiting noticeably.
+pub(crate) const SLOW_COMMIT: Duration = Duration::from_millis(100);
+
 /// A snapshot.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Stats {
@@ -34,6 +37,10 @@ pub struct Stats {
     pub waiting: Vec<(Urgency, usize)>,
     /// Claims that wait for work.
     pub parked: usize,
+    /// Commits that took longer than 100 ms.
+    pub commits_slow: u64,
+    /// The longest commit of all.
+    pub commit_max: Duration,
     /// Half of the latest commits took no longer than this.
     pub commit_p50: Duration,
     /// All but one in a hundred of the latest commits took no longer than this.
@@ -70,6 +77,8 @@ impl Tally {
         self.stats.commits += 1;
         self.stats.rows += rows as u64;
         self.stats.rows_max = self.stats.rows_max.max(rows);
+        self.stats.commits_slow += u64::from(took > SLOW_COMMIT);
+        self.stats.commit_max = self.stats.commit_max.max(took);
         if self.times.len() < TIMES_KEPT {
             self.times.push(took);
         } else {
@@ -107,6 +116,7 @@ mod tests {
         }
         let stats = Tally::sum(std::iter::once(&tally));
         assert_eq!((stats.commits, stats.rows, stats.rows_max), (3_000, 3_000, 1));
+        assert_eq!((stats.commits_slow, stats.commit_max.as_millis()), (2_899, 2_999));
         assert_eq!(stats.commit_p50, Duration::from_millis(2_487));
         assert_eq!(stats.commit_p99, Duration::from_millis(2_988));
     }

@@ -3,6 +3,7 @@
 mod engine;
 mod figures;
 mod floor;
+mod follow;
 mod load;
 
 use std::process::ExitCode;
@@ -18,6 +19,8 @@ pub(crate) struct Args {
 enum What {
     /// Drives full lifecycles – submit, claim, report – through the engine and its store.
     Engine(engine::Args),
+    /// One task with many dependents, and one large batch, while others are served.
+    Follow(follow::Args),
     /// The machine's limits: latency of a durable write, sequential write rate.
     Floor(floor::Args),
 }
@@ -25,6 +28,7 @@ enum What {
 pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     match args.what {
         What::Engine(args) => engine::run(&args)?,
+        What::Follow(args) => follow::run(&args)?,
         What::Floor(args) => floor::run(&args)?,
     }
     Ok(ExitCode::SUCCESS)

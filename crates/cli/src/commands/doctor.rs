@@ -118,9 +118,7 @@ fn in_use(path: &Path, error: StoreError) -> anyhow::Error {
         StoreError::Unavailable(_)
         | StoreError::Full(_)
         | StoreError::Unknown(_)
-        | StoreError::Disk(_) => {
-            anyhow::Error::from(error).context(format!("cannot open {shown}"))
-        }
+        | StoreError::Disk(_) => anyhow::Error::from(error).context(format!("cannot open {shown}")),
     }
 }
 

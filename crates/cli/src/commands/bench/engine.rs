@@ -63,7 +63,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
         bail!("--claim, --callers and --collections must be at least 1");
     }
     let place = Place::of(&args.store)?;
-    let (engine, about) = place.start(args)?;
+    let (engine, about) = place.start(args.page_bytes, args.cache_bytes)?;
     let load = Load::new(engine.handle(), args.collections, args.keys, place.tag());
     load.prepare()?;
     lay_down(&load, args.history)?;
@@ -198,7 +198,7 @@ fn per_second(n: u64, seconds: f64) -> u64 {
 }
 
 /// Where a store is put.
-enum Place {
+pub(super) enum Place {
     /// As it is named.
     At(StoreAt),
     /// A file in a folder of its own, removed afterwards.
@@ -206,7 +206,7 @@ enum Place {
 }
 
 impl Place {
-    fn of(store: &str) -> anyhow::Result<Self> {
+    pub(super) fn of(store: &str) -> anyhow::Result<Self> {
         let at = StoreAt::read(store)?;
         match &at {
             StoreAt::Sqlite(path) if path.is_dir() => {
@@ -226,7 +226,7 @@ impl Place {
     }
 
     /// Keys of a store that is used again must not meet those of an earlier run.
-    fn tag(&self) -> String {
+    pub(super) fn tag(&self) -> String {
         match self {
             Self::At(StoreAt::Postgres(_)) => {
                 let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
@@ -236,7 +236,11 @@ impl Place {
         }
     }
 
-    fn start(&self, args: &Args) -> anyhow::Result<(Engine, Description)> {
+    pub(super) fn start(
+        &self,
+        page_bytes: Option<u32>,
+        cache_bytes: Option<u64>,
+    ) -> anyhow::Result<(Engine, Description)> {
         let path = match self {
             Self::At(at @ (StoreAt::Memory | StoreAt::Postgres(_))) => {
                 return at.start(Options::default());
@@ -245,8 +249,8 @@ impl Place {
             Self::Fresh(folder) => folder.path().join(FRESH_FILE),
         };
         let mut options = sqlite::Options::default();
-        options.page_bytes = args.page_bytes.unwrap_or(options.page_bytes);
-        options.cache_bytes = args.cache_bytes.unwrap_or(options.cache_bytes);
+        options.page_bytes = page_bytes.unwrap_or(options.page_bytes);
+        options.cache_bytes = cache_bytes.unwrap_or(options.cache_bytes);
         let store = Sqlite::open(&path, options).map_err(|error| stores::unusable(&error))?;
         stores::start_one(Box::new(store), Options::default())
     }

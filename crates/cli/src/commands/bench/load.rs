@@ -83,6 +83,33 @@ impl Load {
         Ok(())
     }
 
+    /// A key that meets none of an earlier run.
+    pub(super) fn tagged(&self, key: &str) -> String {
+        format!("{}{key}", self.tag)
+    }
+
+    /// Claims and reports with so many callers until nothing is left.
+    pub(super) fn work_off(&self, callers: u64, bundle: u64) -> anyhow::Result<()> {
+        let work = |n: u64| -> anyhow::Result<()> {
+            let actor = Name::trusted(&format!("caller-{n}"));
+            let mut run = Run::default();
+            loop {
+                let before = run.finished;
+                self.work(&actor, bundle, &mut run)?;
+                if run.finished == before {
+                    return Ok(());
+                }
+            }
+        };
+        std::thread::scope(|scope| {
+            let callers: Vec<_> = (0..callers).map(|n| scope.spawn(move || work(n))).collect();
+            for caller in callers {
+                caller.join().map_err(|_| anyhow::anyhow!("a caller panicked"))??;
+            }
+            Ok(())
+        })
+    }
+
     /// Submits tasks without working on them.
     pub(crate) fn backlog(&self, tasks: u64) -> anyhow::Result<()> {
         let mut left = tasks;
@@ -172,7 +199,7 @@ impl Load {
     }
 
     /// Claims a bundle and reports each of its tasks.
-    fn work(&self, actor: &Name, bundle: u64, run: &mut Run) -> anyhow::Result<()> {
+    pub(super) fn work(&self, actor: &Name, bundle: u64, run: &mut Run) -> anyhow::Result<()> {
         let claim = Claim {
             worker: actor.clone(),
             labels: Vec::new(),
@@ -216,11 +243,11 @@ impl Load {
     }
 }
 
-fn collection(n: u64) -> Name {
+pub(super) fn collection(n: u64) -> Name {
     Name::trusted(&format!("bench-{n}"))
 }
 
-fn flow_name(n: u64) -> Name {
+pub(super) fn flow_name(n: u64) -> Name {
     let names = ["ocr", "derive", "check", "describe"];
     let place = usize::try_from(n).unwrap_or(0);
     Name::trusted(names.get(place).unwrap_or(&"ocr"))
