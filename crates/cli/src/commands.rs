@@ -6,6 +6,7 @@ mod bench;
 mod collection;
 mod completions;
 mod config;
+mod demo;
 mod doctor;
 mod event;
 mod flow;
@@ -37,6 +38,8 @@ use std::process::ExitCode;
 pub(crate) enum Command {
     /// Starts everything on this machine: server and worker.
     Up(up::Args),
+    /// Plays stories on a server of its own, with real commands, and says where to look.
+    Demo(demo::Args),
     /// Starts a server.
     Serve(serve::Args),
     /// Starts a worker: claims tasks from a server and runs them.
@@ -99,6 +102,7 @@ pub(crate) enum Command {
 pub(crate) fn run(command: Command, config: Option<PathBuf>) -> anyhow::Result<ExitCode> {
     match command {
         Command::Up(args) => up::run(args),
+        Command::Demo(args) => demo::run(args),
         Command::Serve(args) => serve::run(args),
         Command::Work(args) => work::run(args),
         Command::Worker(args) => worker::run(args),

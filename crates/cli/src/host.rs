@@ -103,6 +103,7 @@ pub(crate) fn run(place: &Place, crew: Option<Crew>) -> anyhow::Result<ExitCode>
         return Err(Failure::new(why, hint).into());
     }
     let data = settle(&place.data)?;
+    crate::limits::raise_open_files();
     let (fatal_tx, fatal_rx) = oneshot::channel();
     let store = StoreAt::of(place.store.as_deref(), &data)?;
     let options = armarius_engine::Options {
@@ -116,6 +117,11 @@ pub(crate) fn run(place: &Place, crew: Option<Crew>) -> anyhow::Result<ExitCode>
     if keys.lacks_admin() {
         keys.add_first(&Name::trusted("admin"), &key_file)?;
         eprintln!("made the first key, an admin's: {}", key_file.display());
+    } else if !key_file.exists() {
+        // A restored store, or another machine's: whoever owns this folder needs a key of its own.
+        let name = format!("admin on {}", worker::default_name());
+        keys.add_first(&Name::trusted(&name), &key_file)?;
+        eprintln!("made an admin key for this machine: {}", key_file.display());
     }
     let app = App::new(engine.handle(), keys, description);
     let postman = Postman::start(engine.handle(), place.outbox.options()?)

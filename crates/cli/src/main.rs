@@ -10,6 +10,8 @@ mod config;
 mod connect;
 mod exit;
 mod host;
+mod limits;
+mod own;
 mod paper;
 mod progress;
 mod records;

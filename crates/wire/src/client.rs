@@ -128,6 +128,11 @@ impl Client {
 
     /// Asks for work; `None` when none came in time.
     pub fn claim(&self, claim: &claim::Request) -> Answer<Option<claim::Reply>> {
+        self.claim_as(claim)
+    }
+
+    /// As [`Client::claim`], for those who read only some fields of the answer.
+    pub fn claim_as<T: DeserializeOwned>(&self, claim: &claim::Request) -> Answer<Option<T>> {
         let patience = Duration::from_secs(u64::from(claim.wait_s)) + ANSWER_TIMEOUT;
         let request = self.agent.post(self.at("claims"));
         let request = request.config().timeout_global(Some(patience)).build();

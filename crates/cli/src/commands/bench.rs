@@ -4,6 +4,7 @@ mod engine;
 mod figures;
 mod floor;
 mod follow;
+mod http;
 mod load;
 
 use std::process::ExitCode;
@@ -21,6 +22,9 @@ enum What {
     Engine(engine::Args),
     /// One task with many dependents, and one large batch, while others are served.
     Follow(follow::Args),
+    /// Drives full lifecycles through the HTTP API of a server it starts; then idle workers, and the
+    /// time from a submission to the worker's hands.
+    Http(http::Args),
     /// The machine's limits: latency of a durable write, sequential write rate.
     Floor(floor::Args),
 }
@@ -29,6 +33,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     match args.what {
         What::Engine(args) => engine::run(&args)?,
         What::Follow(args) => follow::run(&args)?,
+        What::Http(args) => http::run(&args)?,
         What::Floor(args) => floor::run(&args)?,
     }
     Ok(ExitCode::SUCCESS)

@@ -12,6 +12,9 @@ use crate::keys::Caller;
 use crate::look::Look;
 use crate::problem::Answer;
 
+/// The part of a letter's number that counts.
+const NUMBER_MASK: i64 = (1 << 48) - 1;
+
 /// How many.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -40,7 +43,8 @@ pub(crate) async fn list(
                 shown.push(Destination {
                     to: to.to_string(),
                     next: *n,
-                    waiting: row.next - n + 1,
+                    // The upper bits of a letter's number say which shard wrote it.
+                    waiting: row.next - (n & NUMBER_MASK) + 1,
                     tries: row.tries,
                     due_at: time::text(*at),
                     since: time::text(letter.at),

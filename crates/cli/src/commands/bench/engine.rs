@@ -193,7 +193,7 @@ impl Outcome {
     clippy::cast_precision_loss,
     reason = "a rate for people"
 )]
-fn per_second(n: u64, seconds: f64) -> u64 {
+pub(super) fn per_second(n: u64, seconds: f64) -> u64 {
     (n as f64 / seconds).round() as u64
 }
 

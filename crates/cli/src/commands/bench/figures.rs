@@ -42,8 +42,27 @@ pub(crate) fn rss_bytes() -> u64 {
     status_kib("VmRSS:") * 1_024
 }
 
+/// The memory another process has resident now, in bytes.
+pub(crate) fn rss_bytes_of(pid: u32) -> u64 {
+    status_kib_of(&pid.to_string(), "VmRSS:") * 1_024
+}
+
+/// The processor time another process has used, in seconds.
+pub(crate) fn cpu_seconds_of(pid: u32) -> f64 {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    // The name of the program, in brackets, may hold anything; fields are counted behind it.
+    let fields: Vec<&str> =
+        stat.rsplit(')').next().unwrap_or_default().split_whitespace().collect();
+    let ticks = |n: usize| fields.get(n).and_then(|f| f.parse::<u32>().ok()).unwrap_or(0);
+    f64::from(ticks(11) + ticks(12)) / 100.0
+}
+
 fn status_kib(field: &str) -> u64 {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    status_kib_of("self", field)
+}
+
+fn status_kib_of(process: &str, field: &str) -> u64 {
+    let status = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
     let line = status.lines().find_map(|l| l.strip_prefix(field));
     line.and_then(|l| l.split_whitespace().next()?.parse().ok()).unwrap_or(0)
 }
