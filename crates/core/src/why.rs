@@ -190,9 +190,11 @@ impl Asker<'_> {
     fn turn(&self, task: &Task, body: &Body) -> Result<Vec<Node>, Stop> {
         let Some(queue) = self.view.queues.get(&body.queue)? else { return Ok(Vec::new()) };
         let mut nodes = Vec::new();
-        for scope in
-            [Scope::Collection(queue.collection), Scope::Flow(queue.flow), Scope::Step(queue.id)]
-        {
+        // Those of the task, its item and its batch are met by the next claim that reaches it.
+        let own = [Scope::Task(body.id), Scope::Item(body.item)];
+        let wide =
+            [Scope::Collection(queue.collection), Scope::Flow(queue.flow), Scope::Step(queue.id)];
+        for scope in own.into_iter().chain(body.batch.map(Scope::Batch)).chain(wide) {
             if let Some(hold) = self.view.hold_scopes.get(&scope)? {
                 nodes.push(self.hold(*hold)?);
             }

@@ -32,6 +32,8 @@ fn a_hold_on_an_item_task_or_batch_is_met_by_a_claim() {
             submit b f
             hold {on}
             task f.s@a -> ready
+            why f.s@a -> f.s@c/k/a is ready
+            |   hold 1 by op: because [armarius hold release 1]
             claim w max=2 -> f.s@b
             task f.s@a -> held
             release 1
