@@ -92,21 +92,21 @@ pub(crate) fn tell(error: &anyhow::Error) -> ExitCode {
     eprintln!("{} {}", ink.bad("error:"), clean(&format!("{error:#}")));
     let (mut hint, mut code) = (String::new(), REFUSED);
     // The outermost hint counts, since it knows what was being done; and the most telling code.
-    for cause in error.chain() {
-        let mut note = |h: String, c: u8| {
-            hint = if hint.is_empty() { h } else { std::mem::take(&mut hint) };
-            code = if code == REFUSED { c } else { code };
-        };
-        if let Some(failure) = cause.downcast_ref::<Failure>() {
-            note(failure.hint.clone(), failure.code);
-        }
-        if let Some(refused) = cause.downcast_ref::<client::Error>() {
-            note(hint_of(refused), code_of(refused));
-            for place in refused.places() {
-                eprintln!("  {}:{}: {}", place.line, place.column, clean(&place.message));
-                if !place.hint.is_empty() {
-                    eprintln!("    hint: {}", clean(&place.hint));
-                }
+    let mut note = |h: &str, c: u8| {
+        hint = if hint.is_empty() { h.to_owned() } else { std::mem::take(&mut hint) };
+        code = if code == REFUSED { c } else { code };
+    };
+    // What was given as context is found only in this way, what caused it only in the other.
+    let causes = error.chain().filter_map(|cause| cause.downcast_ref::<Failure>());
+    for failure in error.downcast_ref::<Failure>().into_iter().chain(causes) {
+        note(&failure.hint, failure.code);
+    }
+    for refused in error.chain().filter_map(|cause| cause.downcast_ref::<client::Error>()) {
+        note(&hint_of(refused), code_of(refused));
+        for place in refused.places() {
+            eprintln!("  {}:{}: {}", place.line, place.column, clean(&place.message));
+            if !place.hint.is_empty() {
+                eprintln!("    hint: {}", clean(&place.hint));
             }
         }
     }

@@ -10,6 +10,7 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
+use armarius_engine::Fatal;
 use armarius_engine::seam::StoreError;
 use armarius_store::sqlite::{Inspection, Verified};
 
@@ -106,19 +107,20 @@ impl Stage {
 }
 
 fn in_use(path: &Path, error: StoreError) -> anyhow::Error {
-    let (why, shown) = (error.to_string(), path.display().to_string());
-    match error {
+    let hint = match &error {
         StoreError::Unusable(_) => {
-            let hint = "stop the server, or make a backup, which is checked in the same way";
-            anyhow::Error::from(error).context(Failure::new(why, hint))
+            "stop the server, or make a backup, which is checked in the same way"
         }
-        StoreError::Corrupt(_) => {
-            Failure::corrupt(why, "restore a backup: armarius restore FILE --data DIR").into()
-        }
+        StoreError::Corrupt(_) => "restore a backup: armarius restore FILE --data DIR",
         StoreError::Unavailable(_)
         | StoreError::Full(_)
         | StoreError::Unknown(_)
-        | StoreError::Disk(_) => anyhow::Error::from(error).context(format!("cannot open {shown}")),
+        | StoreError::Disk(_) => "check the disk, then try again",
+    };
+    match Fatal::of(&error) {
+        Some(fatal) => Failure::fatal(&fatal, hint).into(),
+        None => anyhow::Error::from(error)
+            .context(Failure::new(format!("cannot open {}", path.display()), hint)),
     }
 }
 

@@ -3,7 +3,12 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 mod bounds;
+mod copying;
 mod lab;
+mod lists;
+mod posting;
 mod running;
 mod serving;
+mod settings;
+mod steering;
 mod talking;

@@ -19,7 +19,7 @@ fn flow_files_are_checked_without_a_server() {
 fn without_a_server_it_says_what_to_do() {
     let lab = Lab::new();
     let said = lab.say(&["status"]);
-    assert_eq!((said.code, said.out.as_str()), (1, ""));
+    assert_eq!((said.code, said.out.as_str()), (3, ""));
     assert!(said.err.contains("hint: start one with `armarius up`"), "{}", said.err);
     let env = [("ARMARIUS_URL", "http://127.0.0.1:9"), ("ARMARIUS_KEY", "ark_a_b")];
     assert_eq!(lab.say_with(&["status"], &env).code, 3);

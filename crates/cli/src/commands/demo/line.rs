@@ -52,11 +52,13 @@ fn play(stage: &Stage) -> anyhow::Result<Told> {
     Ok(Told {
         happened: vec![
             format!(
-                "{PAGES} pages were checksummed by sha256sum, identified and measured: {} tasks done",
+                "{PAGES} pages were checksummed by sha256sum, then identified, then measured, each by \
+                 its own robot: {} tasks done",
                 counts.done
             ),
             format!(
-                "page {BROKEN} is broken on purpose: `format` failed there ({} failed), and the robot behind it was never woken",
+                "page {BROKEN} is broken on purpose: `format` failed there ({} failed), and the robot \
+                 behind it was never woken",
                 counts.failed
             ),
         ],

@@ -1,0 +1,134 @@
+//! What operators do: told beforehand, done, watched.
+
+use crate::lab::Lab;
+
+const OUTSIDE: &str = "tasks: [{ name: scan, run: outside }]";
+
+#[test]
+fn a_dry_run_tells_and_changes_nothing() {
+    let lab = Lab::new();
+    let _up = lab.up();
+    lab.with_flow("ocr.yaml", OUTSIDE);
+    lab.ok(&["submit", "ocr", "maps/page/1"]);
+    let task = "ocr.scan@maps/page/1";
+    for args in [
+        &["task", "cancel", task][..],
+        &["task", "skip", task],
+        &["task", "hold", task, "--reason", "r"],
+        &["task", "prioritise", task, "5"],
+        &["item", "put", "maps/page/2"],
+        &["item", "touch", "maps/page/1"],
+        &["item", "prioritise", "maps/page/1", "5"],
+        &["item", "delete", "maps/page/1"],
+        &["hold", "set", "--collection", "maps", "--reason", "r"],
+        &["batch", "open", "maps"],
+        &["collection", "put", "books"],
+        &["flow", "remove", "maps", "ocr"],
+    ] {
+        let mut args = args.to_vec();
+        args.push("--dry-run");
+        let said = lab.say(&args);
+        assert_eq!(said.code, 0, "{args:?}: {}", said.err);
+        assert!(said.err.contains("nothing was changed"), "{args:?}: {}", said.err);
+        assert!(said.out.starts_with("WOULD HAPPEN"), "{args:?}: {}", said.out);
+        assert_eq!(lab.json(&args)["dry_run"], true, "{args:?}");
+    }
+    lab.write("changed.yaml", "name: ocr\ntasks: [{ name: scan, run: outside, retries: 3 }]");
+    let said = lab.say(&["flow", "apply", "maps", "changed.yaml", "--dry-run"]);
+    assert!(said.out.contains("flow.applied"), "{} {}", said.out, said.err);
+    assert_eq!(lab.json(&["task", "show", task])["state"], "ready");
+    assert_eq!(lab.json(&["task", "show", task])["priority"], 0);
+    assert_eq!(lab.json(&["hold", "list"])["entries"].as_array().unwrap().len(), 0);
+    let said = lab.say(&["task", "retry", task, "--dry-run"]);
+    assert_eq!(said.code, 1, "{}", said.err);
+    assert!(said.err.contains("takes no retry"), "{}", said.err);
+}
+
+#[test]
+fn a_task_is_held_released_and_moved_up() {
+    let lab = Lab::new();
+    let _up = lab.up();
+    lab.with_flow("ocr.yaml", OUTSIDE);
+    lab.ok(&["submit", "ocr", "maps/page/1"]);
+    let task = "ocr.scan@maps/page/1";
+    lab.ok(&["task", "hold", task, "--reason", "smudged"]);
+    assert!(lab.ok(&["task", "why", task]).contains("smudged"));
+    lab.ok(&["task", "release", task]);
+    let said = lab.say(&["task", "release", task]);
+    assert!(said.err.contains("there is no hold on task"), "{}", said.err);
+    lab.ok(&["task", "prioritise", task, "-3"]);
+    assert_eq!(lab.json(&["task", "show", task])["priority"], -3);
+    lab.ok(&["item", "prioritise", "maps/page/1", "8"]);
+    assert_eq!(lab.json(&["task", "show", task])["priority"], 8);
+}
+
+#[test]
+fn watching_ends_with_what_is_watched() {
+    let lab = Lab::new();
+    let _up = lab.up();
+    lab.with_flow(
+        "f.yaml",
+        "tasks: [{ name: s, shell: sh, script: 'sleep 0.3; test $ARMARIUS_ITEM_KEY = good' }]",
+    );
+    let batch = lab.ok(&["batch", "open", "maps"]);
+    lab.ok(&["submit", "f", "maps/page/good", "maps/page/bad", "--batch", batch.trim()]);
+    lab.ok(&["batch", "seal", batch.trim()]);
+    let said = |about: &str| lab.say(&["watch", about, "--interval", "0.1"]);
+    let good = said("f.s@maps/page/good");
+    assert_eq!(good.code, 0, "{}", good.err);
+    assert!(good.out.trim_end().lines().last().unwrap().contains("done"), "{}", good.out);
+    assert_eq!(said("f.s@maps/page/bad").code, 5);
+    assert_eq!(said("maps/page/good").code, 0);
+    let item = said("maps/page/bad");
+    assert_eq!(item.code, 5);
+    assert!(item.out.contains("task.failed"), "{}", item.out);
+    assert_eq!(said(&format!("batch:{}", batch.trim())).code, 5);
+    assert_eq!(said("maps").code, 5);
+    assert_eq!(said("nowhere").code, 1);
+    let lines = lab.say(&["watch", "maps/page/good", "--json"]).out;
+    assert!(lines.lines().all(|l| serde_json::from_str::<serde_json::Value>(l).is_ok()), "{lines}");
+}
+
+#[test]
+fn the_live_view_has_a_still_picture() {
+    let lab = Lab::new();
+    let _up = lab.up();
+    lab.with_flow("bad.yaml", "tasks: [{ name: s, command: ['false'] }]");
+    lab.ok(&["submit", "bad", "maps/page/1"]);
+    lab.wait("bad.s@maps/page/1", &["failed"]);
+    let text = lab.ok(&["top"]);
+    assert!(text.contains("maps/bad.s") && text.contains("bad.s@maps/page/1"), "{text}");
+    // No terminal, no colours.
+    assert!(!text.contains('\u{1b}'), "{text:?}");
+    let shown = lab.json(&["top"]);
+    assert_eq!(shown["stats"]["tasks"]["failed"], 1);
+}
+
+#[test]
+fn a_flow_is_drawn_from_file_and_server() {
+    let lab = Lab::new();
+    let _up = lab.up();
+    lab.with_flow(
+        "two.yaml",
+        "tasks: [{ name: a, run: outside }, { name: b, run: outside, depends: [a] }]",
+    );
+    let wanted = "two\n└─ a\n   └─► b\n";
+    assert_eq!(lab.ok(&["flow", "graph", "two.yaml"]), wanted);
+    assert_eq!(lab.ok(&["flow", "graph", "maps", "two"]), wanted);
+    assert!(lab.ok(&["flow", "graph", "maps", "two", "--dot"]).contains("\"a\" -> \"b\""));
+    let text = "on: { schedule: { cron: 0 3 * * *, tz: UTC } }\ntasks: [{ name: a, run: outside }]";
+    lab.write("nightly.yaml", text);
+    lab.ok(&["flow", "apply", "maps", "nightly.yaml"]);
+    assert!(lab.ok(&["schedule", "list"]).contains("T03:00:00Z"));
+}
+
+#[test]
+fn stories_are_played() {
+    let lab = Lab::new();
+    let text = lab.ok(&["demo", "--once", "line", "batch", "hold"]);
+    assert!(text.contains("70 tasks done") && text.contains("(1 failed)"), "{text}");
+    assert!(text.contains("200 done, 0 failed, reported 2 times"), "{text}");
+    assert!(text.contains("the rights are being cleared"), "{text}");
+    let said = lab.say(&["demo", "bach"]);
+    assert!(said.err.contains("did you mean `batch`?"), "{}", said.err);
+}
