@@ -1,9 +1,9 @@
 //! `armarius`: the one binary.
 //!
-//! Reading order: `commands` (one file per verb) · `config` (flags, environment, file) · `host` (the
-//! server in this process) · `worker` (what runs tasks) · `connect`, `servers` (how a command finds
-//! its server) · `paper`, `progress` (what people see) · `records` (lists that are sent in bulk) ·
-//! `exit` (how it ends).
+//! Reading order: `commands` (one file per verb) · `config` (flags, environment, file) · `host`
+//! (the server in this process) · `worker` (what runs tasks) · `connect`, `servers` (how a command
+//! finds its server) · `own` (a server for one command alone) · `paper`, `progress` (what people
+//! see) · `records` (lists that are sent in bulk) · `exit` (how it ends).
 
 mod commands;
 mod config;

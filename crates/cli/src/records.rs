@@ -358,11 +358,11 @@ mod tests {
             [r#"1 {"item":"a/b/c","payload":{"n":1.50}}"#]
         );
         let text = "\u{feff}item,priority,types,payload.dpi,payload\n\
-                    \"a/b/c,d\",5,tiff; map,300,\na/b/e,,,,\"{\"\"x\"\":\n1}\"\n";
+                    \"a/b/c,d\",5,a; b,300,\na/b/e,,,,\"{\"\"x\"\":\n1}\"\n";
         assert_eq!(
             all(text),
             [
-                r#"2 {"item":"a/b/c,d","payload":{"dpi":"300"},"priority":5,"types":["tiff","map"]}"#,
+                r#"2 {"item":"a/b/c,d","payload":{"dpi":"300"},"priority":5,"types":["a","b"]}"#,
                 "3 {\"item\":\"a/b/e\",\"payload\":{\"x\":\n1}}"
             ]
         );

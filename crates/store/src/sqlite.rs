@@ -2,8 +2,8 @@
 //!
 //! Reading order: `open` (what a file must be to be used) · `schema/` (what stands in it) · `desk`,
 //! `cells`, `words` (how rows move) · `rows/` (each table) · `load`, `commit` (the lane's side) ·
-//! `read` (everybody else's) · `checkpoint`, `ballast` (room) · `verify`, `inspect`, `audit`, `dump`
-//! (doubt) · `backup` (a copy of a file in use).
+//! `read` (everybody else's) · `checkpoint`, `ballast` (room) · `verify`, `inspect`, `audit`,
+//! `dump` (doubt) · `backup` (a copy of a file in use).
 
 mod audit;
 mod backup;

@@ -1,4 +1,4 @@
-//! Letters to `file:NAME`: one JSON object per line, appended and synced. For small sites and tests.
+//! Letters to `file:NAME`: one JSON object per line, appended and synced. For small sites.
 
 use std::fs::OpenOptions;
 use std::io::Write as _;

@@ -109,7 +109,8 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
         let Report { file, bytes, events, commits, items, .. } = r;
         let took = span(began.elapsed());
         format!(
-            "{file}: {bytes} bytes, {events} events of {items} items in {commits} commits, checked ({took})"
+            "{file}: {bytes} bytes, {events} events of {items} items in {commits} commits, checked \
+             ({took})"
         )
     })?;
     if !with_secrets {

@@ -124,7 +124,7 @@ pub(crate) const SETTINGS: &[Setting] = &[
         env: "ARMARIUS_OUTBOX_FOLDER",
         kind: Kind::Text,
         example: Such(r#""/var/lib/armarius/letters""#),
-        about: "The folder that letters to `file:NAME` are appended in. Without it they are refused.",
+        about: "The folder of letters to `file:NAME`. They are refused without it.",
     },
 ];
 

@@ -56,6 +56,7 @@ fn what_scripts_leave_is_sound_in_pieces_of_any_size() {
 }
 
 /// Each is one thing that is wrong, and a word of what must be said about it.
+#[rustfmt::skip]
 const FAULTS: &[(&str, &str)] = &[
     ("update task set state = 5 where id = (select min(id) from task where state = 4)", "row says"),
     ("update task set token = 0 where state = 4", "is below granted token"),

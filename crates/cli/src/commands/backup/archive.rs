@@ -1,4 +1,4 @@
-//! The archive of a backup: a plain tar file whose last entry, the manifest, has the digest of each.
+//! The archive of a backup: a plain tar file whose last entry, the manifest, has all digests.
 
 use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Read, Write};

@@ -309,7 +309,7 @@ fn idle(count: u64, server: &Server, figures: &mut Figures) -> anyhow::Result<()
 impl Figures {
     fn print(&self) {
         println!(
-            "{:>12} lifecycles/s over HTTP   ({} tasks, {} callers × {}; server used {:.1} s of processor)",
+            "{:>12} lifecycles/s over HTTP   ({} tasks, {} callers × {}; the server used {:.1} s)",
             grouped(self.lifecycles_per_s),
             grouped(self.tasks),
             self.callers,

@@ -28,8 +28,9 @@ fn play(stage: &Stage) -> anyhow::Result<Told> {
         )
     };
     let sum = r#"sha256sum < "$PAGES/$ARMARIUS_ITEM_KEY""#;
-    let format = r#"head -c 2 "$PAGES/$ARMARIUS_ITEM_KEY" | grep -q P5 || { echo "not a grey map" >&2; exit 1; }
-      if command -v file > /dev/null; then file -b "$PAGES/$ARMARIUS_ITEM_KEY"; fi"#;
+    let format = r#"page=$PAGES/$ARMARIUS_ITEM_KEY
+      head -c 2 "$page" | grep -q P5 || { echo "not a grey map" >&2; exit 1; }
+      if command -v file > /dev/null; then file -b "$page"; fi"#;
     let measure = r#"head -n 2 "$PAGES/$ARMARIUS_ITEM_KEY" | tail -n 1"#;
     stage.set(
         COLLECTION,
@@ -52,13 +53,13 @@ fn play(stage: &Stage) -> anyhow::Result<Told> {
     Ok(Told {
         happened: vec![
             format!(
-                "{PAGES} pages were checksummed by sha256sum, then identified, then measured, each by \
-                 its own robot: {} tasks done",
+                "{PAGES} pages were checksummed by sha256sum, then identified, then measured, each \
+                 by its own robot: {} tasks done",
                 counts.done
             ),
             format!(
-                "page {BROKEN} is broken on purpose: `format` failed there ({} failed), and the robot \
-                 behind it was never woken",
+                "page {BROKEN} is broken on purpose: `format` failed there ({} failed), and the \
+                 robot behind it was never woken",
                 counts.failed
             ),
         ],
