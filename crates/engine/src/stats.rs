@@ -60,6 +60,8 @@ impl Stats {
         self.rows += other.rows;
         self.rows_max = self.rows_max.max(other.rows_max);
         self.parked += other.parked;
+        self.commits_slow += other.commits_slow;
+        self.commit_max = self.commit_max.max(other.commit_max);
     }
 }
 
