@@ -13,24 +13,25 @@ use anyhow::Context as _;
 use armarius_store::sqlite::{self, Inspection};
 use serde::Serialize;
 
-use super::doctor::{self, STORE_FILE};
+use super::doctor;
 use crate::config::FILE_NAME;
 use crate::exit::Failure;
 use crate::paper;
 use crate::progress::{Progress, span};
+use crate::stores::FILE as STORE_FILE;
 
 use archive::{Part, Writing};
 
 /// What stands beside the store and holds no secret.
 const PLAIN: &[&str] = &[FILE_NAME, "output"];
 /// What opens the server or what its tasks get.
-const SECRET: &[&str] = &["keys.json", "admin.key", "secrets"];
+const SECRET: &[&str] = &["admin.key", "secrets"];
 
 /// Writes everything a server keeps into one file, while it runs, and checks the copy.
 ///
 /// The file is a plain tar archive: the store as it stands at one moment, the configuration, what
-/// tasks have written, and a manifest with the digest of each. Keys and secrets are left out unless
-/// they are asked for. `armarius restore` brings it back.
+/// tasks have written, and a manifest with the digest of each. The admin's key and secrets are left
+/// out unless they are asked for; of other keys the store has only hashes. `armarius restore` brings it back.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// The file to be written; it must not exist
@@ -38,6 +39,9 @@ pub(crate) struct Args {
     /// The data folder
     #[arg(long, value_name = "DIR", default_value = crate::config::DATA_DEFAULT)]
     data: PathBuf,
+    /// The store's file, as `sqlite:PATH`; the one in the data folder when absent
+    #[arg(long, value_name = "STORE", hide_env_values = true)]
+    store: Option<String>,
     /// Include keys and secrets: whoever has the file can then open the server
     #[arg(long)]
     with_secrets: bool,
@@ -61,13 +65,9 @@ struct Report {
 }
 
 pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
-    let Args { file, data, with_secrets, without_output, json } = args;
+    let Args { file, data, store, with_secrets, without_output, json } = args;
     let began = std::time::Instant::now();
-    let store = data.join(STORE_FILE);
-    if !store.is_file() {
-        let why = format!("there is no store at {}", store.display());
-        return Err(Failure::new(why, "name the data folder with --data").into());
-    }
+    let store = doctor::file_of(store.as_deref(), &data)?;
     if file.exists() {
         let why = format!("{} is there already", file.display());
         return Err(Failure::new(why, "choose another name; a backup replaces nothing").into());
@@ -114,7 +114,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
         )
     })?;
     if !with_secrets {
-        eprintln!("keys and secrets are not in it; --with-secrets includes them");
+        eprintln!("the admin's key and secrets are not in it; --with-secrets includes them");
     }
     Ok(ExitCode::SUCCESS)
 }

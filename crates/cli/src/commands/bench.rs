@@ -22,8 +22,8 @@ enum What {
     Engine(engine::Args),
     /// One task with many dependents, and one large batch, while others are served.
     Follow(follow::Args),
-    /// Drives full lifecycles through the API of a server it starts; then idle workers, and the time
-    /// from a submission to the worker's hands.
+    /// Drives full lifecycles through the API of a server it starts; then idle workers, and the way
+    /// of a submission to the worker's hands.
     Http(http::Args),
     /// The machine's limits: latency of a durable write, sequential write rate.
     Floor(floor::Args),

@@ -17,9 +17,8 @@ use armarius_store::sqlite::{Inspection, Verified};
 use crate::exit::Failure;
 use crate::paper::{self, Ink, clean};
 use crate::progress::{Progress, span};
+use crate::stores::StoreAt;
 
-/// The store in a data folder.
-pub(super) const STORE_FILE: &str = "armarius.db";
 /// What a store that contradicts itself exits with, as documented.
 const CORRUPT: u8 = 65;
 /// Findings shown; more are counted.
@@ -49,16 +48,7 @@ pub(super) struct Findings {
 
 #[expect(clippy::needless_pass_by_value, reason = "every command is run in this way")]
 pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
-    let path = match &args.store {
-        Some(store) => PathBuf::from(store.strip_prefix("sqlite:").unwrap_or(store)),
-        None => args.data.join(STORE_FILE),
-    };
-    if !path.is_file() {
-        let why = format!("there is no store at {}", path.display());
-        return Err(
-            Failure::new(why, "name its folder with --data, or its file with --store").into()
-        );
-    }
+    let path = file_of(args.store.as_deref(), &args.data)?;
     let inspection = Inspection::alone(&path).map_err(|error| in_use(&path, error))?;
     let findings = look(&inspection);
     if args.json {
@@ -67,6 +57,28 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
         tell(&findings)?;
     }
     Ok(if findings.wrong.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(CORRUPT) })
+}
+
+/// The store's file, which must be there.
+pub(super) fn file_of(store: Option<&str>, data: &Path) -> anyhow::Result<PathBuf> {
+    let at = StoreAt::of(store, data)?;
+    let path = match at {
+        StoreAt::Sqlite(path) => path,
+        StoreAt::Memory => {
+            let why = "a store in memory is gone with its process";
+            return Err(Failure::new(why, "name a file: --store sqlite:PATH").into());
+        }
+        StoreAt::Postgres(_) => {
+            let why = format!("{} is no file", at.shown());
+            let hint = "use the tools of PostgreSQL; see docs/guide/postgres.md";
+            return Err(Failure::new(why, hint).into());
+        }
+    };
+    if path.is_file() {
+        return Ok(path);
+    }
+    let why = format!("there is no store at {}", path.display());
+    Err(Failure::new(why, "name its folder with --data, or its file with --store").into())
 }
 
 /// Looks at everything, with progress.

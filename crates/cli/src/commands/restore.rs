@@ -15,9 +15,10 @@ use armarius_store::sqlite::Inspection;
 use serde::Serialize;
 
 use super::backup::archive;
-use super::doctor::{self, STORE_FILE};
+use super::doctor;
 use crate::exit::Failure;
 use crate::paper;
+use crate::stores::FILE as STORE_FILE;
 
 /// Who restores, in events.
 const ACTOR: &str = "armarius restore";
@@ -92,7 +93,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
         items: history.items,
         files: manifest.entries.len(),
         recalled,
-        keys: manifest.entries.iter().any(|entry| entry.name == "keys.json"),
+        keys: manifest.entries.iter().any(|entry| entry.name == "admin.key"),
     };
     paper::show(json, &report, |r| {
         let Report { data, events, commits, items, recalled, .. } = r;
@@ -102,7 +103,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
         )
     })?;
     if !report.keys && !json {
-        eprintln!("the backup holds no keys: the first start makes a new admin key");
+        eprintln!("the backup holds no admin key: the first start makes one for this machine");
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -64,7 +64,7 @@ pub(crate) const SETTINGS: &[Setting] = &[
     Setting {
         key: "store",
         arg: "store",
-        commands: &["up", "serve", "doctor"],
+        commands: &["up", "serve", "doctor", "backup"],
         env: "ARMARIUS_STORE",
         kind: Kind::Secret,
         example: Such(r#""postgres://armarius@db.example/armarius""#),
