@@ -135,6 +135,14 @@ pub(crate) fn pairs(pairs: &[(&str, String)]) -> String {
     pairs.iter().filter(|(_, value)| !value.is_empty()).map(line).collect()
 }
 
+/// A moment to the second, for tables; the exact one is in the JSON.
+pub(crate) fn when(moment: &str) -> String {
+    match moment.split_once('.') {
+        Some((whole, _)) => format!("{whole}Z"),
+        None => moment.to_owned(),
+    }
+}
+
 /// Text from elsewhere must not steer the terminal.
 pub(crate) fn clean(text: &str) -> String {
     let is_bad = |c: char| c.is_control() && c != '\n' && c != '\t';

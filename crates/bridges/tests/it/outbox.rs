@@ -88,7 +88,7 @@ fn a_destination_that_stalls_delays_no_other() {
         post(&handle, &format!("{}/s", stalls.url), "{}");
         post(&handle, &format!("{}/w", works.url), &n.to_string());
     }
-    let postman = Postman::start(handle.clone(), quick()).unwrap();
+    let postman = Postman::start(handle, quick()).unwrap();
     let got = works.wait(20);
     let bodies: Vec<String> = got.into_iter().map(|(_, _, body)| body).collect();
     assert_eq!(bodies, (1..=20).map(|n| n.to_string()).collect::<Vec<_>>());

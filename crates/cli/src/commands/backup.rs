@@ -31,7 +31,8 @@ const SECRET: &[&str] = &["admin.key", "secrets"];
 ///
 /// The file is a plain tar archive: the store as it stands at one moment, the configuration, what
 /// tasks have written, and a manifest with the digest of each. The admin's key and secrets are left
-/// out unless they are asked for; of other keys the store has only hashes. `armarius restore` brings it back.
+/// out unless they are asked for; of other keys the store has only hashes. `armarius restore`
+/// brings it back.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// The file to be written; it must not exist

@@ -75,8 +75,8 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
                         on_what(&hold.on),
                         hold.reason.clone(),
                         hold.owner.clone(),
-                        hold.since.clone(),
-                        hold.until.clone().unwrap_or_default(),
+                        paper::when(&hold.since),
+                        hold.until.as_deref().map_or_else(String::new, paper::when),
                     ]
                 };
                 let head = ["hold", "on", "reason", "owner", "since", "until"];

@@ -229,7 +229,7 @@ fn list(items: &[Item]) -> String {
             item.item.clone(),
             item.priority.to_string(),
             item.types.join(","),
-            item.first_seen_at.clone(),
+            paper::when(&item.first_seen_at),
             if item.deleted { "deleted".to_owned() } else { String::new() },
         ]
     };
@@ -241,7 +241,7 @@ fn events(events: &[Event]) -> String {
     let row = |event: &Event| {
         [
             event.n.to_string(),
-            event.at.clone(),
+            paper::when(&event.at),
             event.name.clone(),
             event.outcome.clone().or_else(|| event.to.clone()).unwrap_or_default(),
             event.task.map_or_else(String::new, |task| task.to_string()),

@@ -34,8 +34,8 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
                 one.waiting.to_string(),
                 one.next.to_string(),
                 one.tries.to_string(),
-                one.due_at.clone(),
-                one.since.clone(),
+                paper::when(&one.due_at),
+                paper::when(&one.since),
             ]
         };
         let head = ["destination", "waiting", "next", "tries", "due", "since"];

@@ -5,7 +5,9 @@ use std::process::ExitCode;
 
 use anyhow::Context as _;
 use armarius_wire::client::Client;
+use armarius_wire::v1::Raw;
 use armarius_wire::v1::round::{Submit, Submitted};
+use serde::{Deserialize, Serialize};
 
 use super::item::json_of;
 use crate::connect::Connection;
@@ -91,6 +93,29 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
+/// A round as a record says it: the flow may be left to the command line.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Record {
+    item: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    id: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    flow: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    payload: Option<Raw>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    priority: Option<i32>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    not_before: Option<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    parts: Vec<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    depends: Vec<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    batch: Option<i64>,
+}
+
 /// Many; what the command line says counts where the record says nothing.
 fn submit_all(
     flow: &str,
@@ -100,10 +125,8 @@ fn submit_all(
 ) -> anyhow::Result<()> {
     let id = terms.id.clone().unwrap_or_else(records::fresh_id);
     let payload = json_of(terms.payload.clone())?;
-    let complete = |one: &mut Submit| {
-        if one.flow.is_empty() {
-            flow.clone_into(&mut one.flow);
-        }
+    let complete = |one: &mut Record| {
+        one.flow.get_or_insert_with(|| flow.to_owned());
         let own = one.id.take();
         one.id = Some(own.unwrap_or_else(|| format!("{id} {}", one.item)));
         one.payload = one.payload.take().or_else(|| payload.clone());

@@ -233,7 +233,7 @@ pub(super) fn task_table(tasks: &[Task]) -> String {
             task.cause.clone(),
             task.attempts.to_string(),
             task.priority.to_string(),
-            task.since.clone(),
+            paper::when(&task.since),
             task.worker.clone().unwrap_or_default(),
         ]
     };

@@ -74,6 +74,7 @@ fn watch_task(client: &Client, about: &str, every: Duration, json: bool) -> anyh
                 let by = worker.as_ref().map_or_else(String::new, |w| format!(" by {w}"));
                 let why = if cause.is_empty() { String::new() } else { format!(" ({cause})") };
                 let state = ink.state(state);
+                let since = paper::when(since);
                 format!("{since}  {state}{why}{}  attempt {attempts}", paper::clean(&by))
             })?;
             told = Some(now);
@@ -104,6 +105,7 @@ fn watch_item(client: &Client, about: &str, every: Duration, json: bool) -> anyh
                     let end = event.outcome.as_ref().or(event.to.as_ref());
                     let end = end.map_or_else(String::new, |e| format!("  {}", ink.state(e)));
                     let Event { n, at, name, actor, .. } = event;
+                    let at = paper::when(at);
                     format!("{at}  {n:>5}  {}{end}  {}", paper::clean(name), paper::clean(actor))
                 })?;
             }

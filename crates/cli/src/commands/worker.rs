@@ -34,8 +34,8 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
             [
                 lease.worker.clone(),
                 lease.actor.clone(),
-                lease.granted_at.clone(),
-                lease.expires_at.clone(),
+                paper::when(&lease.granted_at),
+                paper::when(&lease.expires_at),
                 tasks.join(","),
                 stopping.to_owned(),
             ]

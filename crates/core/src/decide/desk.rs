@@ -6,6 +6,7 @@ use std::sync::{Arc, LazyLock};
 use crate::address::{self, ItemAddress};
 use crate::command::Call;
 use crate::event::{self, Canon, Event, Hash, Head, Outcome};
+use crate::flow::check::did_you_mean;
 use crate::flow::{Flow, Step};
 use crate::ids::{CollectionId, FlowId, ItemId, QueueId, TaskId, Time, Token, in_shard};
 use crate::limits;
@@ -168,9 +169,14 @@ impl<'a> Desk<'a> {
                 Code::NoSuchFlow,
                 format!("there is no flow {name} in collection {}", collection.name),
             )
-            .hint("apply its definition first, or check the spelling")
+            .hint(did_you_mean(name, self.flows_of(collection), "apply its definition first"))
             .into()
         })
+    }
+
+    fn flows_of(&self, collection: &Collection) -> impl Iterator<Item = &str> {
+        let rows = self.view.flows.iter().map(|(_, flow)| flow);
+        rows.filter(|f| f.collection == collection.id && !f.removed).map(|f| f.name.as_str())
     }
 
     pub(super) fn collection(&self, id: CollectionId) -> Rule<&Collection> {

@@ -1,6 +1,7 @@
 //! Collections.
 
 use armarius_core::command::Command;
+use armarius_core::flow::check::nearest;
 use armarius_core::refusal::{Code, Refusal};
 use armarius_core::text::{Name, Text};
 use armarius_core::view::View;
@@ -44,7 +45,9 @@ pub(crate) async fn show(
 ) -> Answer {
     let all = app.look(move |look| Ok(shown(&look.view, &caller))).await?;
     let Some(one) = all.iter().find(|c| c.name == name) else {
-        return Err(unknown(&name).into());
+        let near = nearest(&name, all.iter().map(|c| c.name.as_str()));
+        let meant = near.map(|near| format!("did you mean `{near}`?"));
+        return Err(meant.map_or_else(|| unknown(&name), |hint| unknown(&name).hint(hint)).into());
     };
     Ok(json(StatusCode::OK, one))
 }

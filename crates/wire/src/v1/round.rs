@@ -14,7 +14,6 @@ pub struct Submit {
     /// The item; made when it does not exist.
     pub item: String,
     /// The flow.
-    #[serde(default)]
     pub flow: String,
     /// Parameters, an object.
     #[serde(default, skip_serializing_if = "Option::is_none")]

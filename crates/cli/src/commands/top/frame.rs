@@ -28,9 +28,9 @@ pub(super) fn lines(picture: &Picture, ink: Ink, columns: usize, rows: usize) ->
     ];
     let left = rows.saturating_sub(lines.len());
     let (queues, running, failed) = shares(left, picture);
-    lines.extend(section(ink, "queues", queues, self::queues(&picture.flows, columns)));
-    lines.extend(section(ink, "running", running, tasks(&picture.running, columns)));
-    lines.extend(section(ink, "failed, newest first", failed, tasks(&picture.failed, columns)));
+    lines.extend(section(ink, "queues", queues, &self::queues(&picture.flows, columns)));
+    lines.extend(section(ink, "running", running, &tasks(&picture.running, columns)));
+    lines.extend(section(ink, "failed, newest first", failed, &tasks(&picture.failed, columns)));
     lines.into_iter().map(|line| cut(line, columns)).take(rows).collect()
 }
 
@@ -46,7 +46,7 @@ fn shares(left: usize, picture: &Picture) -> (usize, usize, usize) {
     (queues, rest.saturating_sub(failed), failed)
 }
 
-fn section(ink: Ink, title: &str, room: usize, table: String) -> Vec<String> {
+fn section(ink: Ink, title: &str, room: usize, table: &str) -> Vec<String> {
     let rows = table.lines().count().saturating_sub(1);
     if room < 3 || rows == 0 {
         return Vec::new();
@@ -83,7 +83,7 @@ fn tasks(tasks: &[Task], columns: usize) -> String {
             task.task.to_string(),
             task.address.clone(),
             task.attempts.to_string(),
-            task.since.clone(),
+            paper::when(&task.since),
             task.worker.clone().unwrap_or_else(|| task.cause.clone()),
         ]
     };
