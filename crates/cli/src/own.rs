@@ -3,9 +3,20 @@
 use std::io::{BufRead as _, BufReader};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
 use armarius_wire::client::Client;
+
+use crate::servers;
+
+/// How long a server may take to start.
+const START_MAX: Duration = Duration::from_secs(60);
+/// The rest between two looks whether it has.
+const LOOK: Duration = Duration::from_millis(20);
+/// Lines of it that are kept, for when it does not start.
+const LINES_MAX: usize = 20;
 
 /// A server in another process, ended when this is dropped.
 pub(crate) struct Server {
@@ -24,7 +35,7 @@ impl Server {
             .prefix("armarius-own-")
             .tempdir_in(dir)
             .with_context(|| format!("cannot write to {}", dir.display()))?;
-        let data = folder.path().join("data");
+        let (data, config) = (folder.path().join("data"), folder.path().join("config"));
         let program = std::env::current_exe().context("cannot tell where this program is")?;
         let mut child = Command::new(program)
             .arg(verb)
@@ -32,24 +43,25 @@ impl Server {
             .arg("--data")
             .arg(&data)
             // It is not to be found by other commands.
-            .env("XDG_CONFIG_HOME", folder.path().join("config"))
+            .env("XDG_CONFIG_HOME", &config)
             .stdin(Stdio::null())
             .stderr(Stdio::piped())
             .spawn()
             .context("cannot start a server")?;
-        let said = child.stderr.take().context("the server has no voice")?;
-        let mut lines = BufReader::new(said).lines();
-        let mut heard = Vec::new();
-        let url = lines.by_ref().map_while(Result::ok).find_map(|line| {
-            heard.push(line.clone());
-            let rest = line.strip_prefix("listening on ")?.split(',').next()?.to_owned();
-            Some(rest)
-        });
-        // What else it says must be read, or it would wait for a reader.
-        std::thread::spawn(move || lines.map_while(Result::ok).for_each(drop));
-        let Some(url) = url else {
-            drop(child.wait());
-            anyhow::bail!("the server did not start: {}", heard.join("; "));
+        let heard = listen(&mut child);
+        let until = Instant::now() + START_MAX;
+        let url = loop {
+            let known = servers::known_in(&config.join("armarius").join("servers.toml"));
+            if let Some(server) = known.ok().and_then(|known| known.into_iter().next()) {
+                break server.url;
+            }
+            if child.try_wait()?.is_some() || Instant::now() > until {
+                drop(child.kill());
+                drop(child.wait());
+                let heard = heard.lock().unwrap_or_else(PoisonError::into_inner).join("; ");
+                anyhow::bail!("the server did not start: {heard}");
+            }
+            std::thread::sleep(LOOK);
         };
         let key = std::fs::read_to_string(data.join("admin.key")).context("no key")?;
         Ok(Self { child, _folder: folder, url, key: key.trim().to_owned() })
@@ -62,6 +74,22 @@ impl Server {
     pub(crate) fn pid(&self) -> u32 {
         self.child.id()
     }
+}
+
+/// What a process says, the last lines of it. It must be read, or it would wait for a reader.
+fn listen(child: &mut Child) -> Arc<Mutex<Vec<String>>> {
+    let heard: Arc<Mutex<Vec<String>>> = Arc::default();
+    let Some(said) = child.stderr.take() else { return heard };
+    let own = Arc::clone(&heard);
+    std::thread::spawn(move || {
+        for line in BufReader::new(said).lines().map_while(Result::ok) {
+            let mut heard = own.lock().unwrap_or_else(PoisonError::into_inner);
+            heard.push(line);
+            let surplus = heard.len().saturating_sub(LINES_MAX);
+            heard.drain(..surplus);
+        }
+    });
+    heard
 }
 
 impl Drop for Server {

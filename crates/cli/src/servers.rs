@@ -79,8 +79,12 @@ pub(crate) fn is_same(one: &str, other: &str) -> bool {
 
 /// All that are known, the one started last first.
 fn known() -> anyhow::Result<Vec<Server>> {
-    let Some(path) = path() else { return Ok(Vec::new()) };
-    Ok(read(&path)?.server.into_iter().rev().collect())
+    path().map_or_else(|| Ok(Vec::new()), |path| known_in(&path))
+}
+
+/// All that are known in a file, the one started last first.
+pub(crate) fn known_in(path: &Path) -> anyhow::Result<Vec<Server>> {
+    Ok(read(path)?.server.into_iter().rev().collect())
 }
 
 /// Whether somebody listens where the server said it does.

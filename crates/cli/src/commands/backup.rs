@@ -14,10 +14,11 @@ use armarius_store::sqlite::{self, Inspection};
 use serde::Serialize;
 
 use super::doctor;
-use crate::config::FILE_NAME;
+use crate::config::{DATA_DEFAULT, FILE_NAME};
 use crate::exit::Failure;
 use crate::paper;
 use crate::progress::{Progress, span};
+use crate::servers;
 use crate::stores::FILE as STORE_FILE;
 
 use archive::{Part, Writing};
@@ -68,6 +69,7 @@ struct Report {
 pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     let Args { file, data, store, with_secrets, without_output, json } = args;
     let began = std::time::Instant::now();
+    let data = at_hand(data)?;
     let store = doctor::file_of(store.as_deref(), &data)?;
     if file.exists() {
         let why = format!("{} is there already", file.display());
@@ -118,6 +120,18 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
         eprintln!("the admin's key and secrets are not in it; --with-secrets includes them");
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// The data folder, or, where it is not there, that of this user's server.
+fn at_hand(data: PathBuf) -> anyhow::Result<PathBuf> {
+    if data.exists() || data != Path::new(DATA_DEFAULT) {
+        return Ok(data);
+    }
+    let found = servers::find(None)?.map(|server| server.data);
+    if let Some(found) = &found {
+        eprintln!("data folder {}", found.display());
+    }
+    Ok(found.unwrap_or(data))
 }
 
 /// Copies the store with progress: how much of the new file is there.

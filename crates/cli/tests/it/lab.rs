@@ -56,8 +56,10 @@ impl Lab {
     fn command(&self, args: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_armarius"));
         command.args(args).current_dir(self.folder.path());
-        for name in ["ARMARIUS_URL", "ARMARIUS_KEY", "ARMARIUS_DATA"] {
-            command.env_remove(name);
+        for (name, _) in std::env::vars_os() {
+            if name.to_string_lossy().starts_with("ARMARIUS_") {
+                command.env_remove(name);
+            }
         }
         command.env("XDG_CONFIG_HOME", self.path("config"));
         command.env("ARMARIUS_WORK_DIR", self.path("work"));

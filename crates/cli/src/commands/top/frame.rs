@@ -18,13 +18,11 @@ pub(super) fn lines(picture: &Picture, ink: Ink, columns: usize, rows: usize) ->
         format!("{}  {url}, version {}, up {up}", ink.strong("armarius"), stats.version),
         counts(&stats.tasks),
         format!(
-            "{done_per_s:.1} done/s, {commits_per_s:.1} commits/s (half within {} µs, 99 of 100 \
-             within {} µs), {} workers hold leases, {} claims wait",
-            stats.commit_p50_us,
-            stats.commit_p99_us,
-            workers(picture),
-            stats.parked
+            "{done_per_s:.1} done/s, {commits_per_s:.1} commits/s, half of them within {} µs, 99 of \
+             100 within {} µs",
+            stats.commit_p50_us, stats.commit_p99_us
         ),
+        format!("{} workers hold leases, {} claims wait for work", workers(picture), stats.parked),
     ];
     let left = rows.saturating_sub(lines.len());
     let (queues, running, failed) = shares(left, picture);
@@ -36,7 +34,7 @@ pub(super) fn lines(picture: &Picture, ink: Ink, columns: usize, rows: usize) ->
 
 /// How many lines each section gets: half for the queues if they need it.
 fn shares(left: usize, picture: &Picture) -> (usize, usize, usize) {
-    if left == usize::MAX - 3 {
+    if left > usize::MAX / 2 {
         return (left, left, left);
     }
     let steps: usize = picture.flows.iter().map(|flow| flow.steps.len()).sum();
