@@ -30,6 +30,8 @@ enum Source {
 const TOOLS: &[Tool] = &[
     Tool { binary: "cc",           source: Source::Apt(&["gcc", "libc6-dev"]), why: "compiles the bundled SQLite and links every binary" },
     Tool { binary: "strace",       source: Source::Apt(&["strace"]),           why: "the crash tests stop the program at chosen system calls" },
+    Tool { binary: "pg_ctlcluster", source: Source::Apt(&["postgresql"]),      why: "the tests of the shared store run a server of their own" },
+    Tool { binary: "pgbouncer",    source: Source::Apt(&["pgbouncer"]),        why: "the shared store is tested behind a pooler" },
     Tool { binary: "cargo-fmt",    source: Source::Rustup("rustfmt"),          why: "the format is checked" },
     Tool { binary: "cargo-clippy", source: Source::Rustup("clippy"),           why: "the lints are checked" },
 ];

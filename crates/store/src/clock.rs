@@ -41,8 +41,13 @@ impl Clock {
     /// The time of a transaction: what the clock shows, but never behind the highest time a commit
     /// used, so that a clock that jumps back takes nothing with it.
     pub(crate) fn at_least(&self, view: &View) -> Time {
-        let high = view.counters.get(&Counter::Clock).ok().flatten().copied().unwrap_or_default();
-        self.now().max(Time(high))
+        self.now().max(Self::high_water(view))
+    }
+
+    /// The highest time a commit used.
+    pub(crate) fn high_water(view: &View) -> Time {
+        let high = view.counters.get(&Counter::Clock).ok().flatten().copied();
+        Time(high.unwrap_or_default())
     }
 }
 

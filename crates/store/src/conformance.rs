@@ -4,6 +4,7 @@
 //! and panics with a sentence when a store answers wrongly. [`scribble`] writes arbitrary rows, so
 //! that two stores can be compared by what they hold afterwards.
 
+pub mod cluster;
 mod derived;
 mod history;
 mod lists;

@@ -25,11 +25,11 @@ mod rows;
 mod verify;
 mod words;
 
+pub use crate::chain::Verified;
 pub use audit::Pieces;
 pub use backup::backup;
 pub use inspect::{Inspection, Watch};
 pub use open::Options;
-pub use verify::Verified;
 
 use std::path::{Path, PathBuf};
 

@@ -1,8 +1,10 @@
 //! Every store does what the seam says.
 
 use armarius_engine::seam::Store;
+use armarius_store::conformance::cluster::Cluster;
 use armarius_store::conformance::exercise;
-use armarius_store::{Memory, Options, Sqlite};
+use armarius_store::postgres;
+use armarius_store::{Memory, Options, Postgres, Sqlite};
 
 #[test]
 fn memory_conforms() {
@@ -17,5 +19,14 @@ fn sqlite_conforms() {
         made += 1;
         let path = folder.path().join(format!("{made}.db"));
         Box::new(Sqlite::open(&path, Options::small()).unwrap())
+    });
+}
+
+#[test]
+fn postgres_conforms() {
+    let cluster = Cluster::shared();
+    exercise(&mut || -> Box<dyn Store> {
+        let options = postgres::Options::default();
+        Box::new(Postgres::open(&cluster.fresh_url(), 0, options).unwrap())
     });
 }

@@ -1,11 +1,10 @@
 //! Leases and what they hold.
 
-use std::fmt::Write as _;
-
-use armarius_core::ids::{LeaseId, Span, TaskId, Time, Token};
-use armarius_core::rows::{Grip, Lease};
+use armarius_core::ids::{LeaseId, Span, Time};
+use armarius_core::rows::Lease;
 use armarius_core::view::View;
 
+use crate::grips;
 use crate::sqlite::cells::{Cells, lease_bytes};
 use crate::sqlite::desk::{Desk, Sql};
 use crate::sqlite::fault::Answer;
@@ -48,7 +47,7 @@ pub(in crate::sqlite) fn write(desk: &Desk, view: &View) -> Answer<()> {
                 granted,
                 expires,
                 due,
-                grips_text(&l.grips),
+                grips::to_text(&l.grips),
             ))
         },
     )
@@ -78,6 +77,7 @@ pub(in crate::sqlite) fn load_due(
 }
 
 pub(in crate::sqlite) fn lease_of(cells: &Cells<'_>) -> Answer<Lease> {
+    let grips = grips::from_text(cells.str(7)?);
     let lease = Lease {
         id: cells.lease(0)?,
         worker: cells.word(1)?,
@@ -85,39 +85,11 @@ pub(in crate::sqlite) fn lease_of(cells: &Cells<'_>) -> Answer<Lease> {
         ttl: Span(cells.int(3)?),
         granted_at: cells.time(4)?,
         expires_at: cells.time(5)?,
-        grips: grips_of(cells, 7)?,
+        grips: grips.ok_or_else(|| cells.wrong(7, "is no list of grips"))?,
     };
     // The index that lets leases lapse stands on this column.
     if lease.due_at() != cells.time(6)? {
         return Err(cells.wrong(6, "is not when the lease is due"));
     }
     Ok(lease)
-}
-
-fn grips_text(grips: &[Grip]) -> String {
-    let mut text = String::with_capacity(2 + grips.len() * 48);
-    text.push('[');
-    for (i, g) in grips.iter().enumerate() {
-        let comma = if i == 0 { "" } else { "," };
-        let stopping = i32::from(g.stopping);
-        let Grip { task, token, basis, deadline: Time(deadline), silent_at: Time(silent), .. } = g;
-        // Writing to a string cannot fail.
-        let _ = write!(text, "{comma}[{task},{token},{basis},{stopping},{deadline},{silent}]");
-    }
-    text.push(']');
-    text
-}
-
-fn grips_of(cells: &Cells<'_>, i: usize) -> Answer<Vec<Grip>> {
-    let grips: Vec<(i64, i64, i64, u8, i64, i64)> =
-        serde_json::from_str(cells.str(i)?).map_err(|_| cells.wrong(i, "is no list of grips"))?;
-    let grip = |(task, token, basis, stopping, deadline, silent_at)| Grip {
-        task: TaskId(task),
-        token: Token(token),
-        basis,
-        stopping: stopping != 0,
-        deadline: Time(deadline),
-        silent_at: Time(silent_at),
-    };
-    Ok(grips.into_iter().map(grip).collect())
 }

@@ -1,0 +1,84 @@
+//! Writes everything a view has changed: one exchange for the rows, one for the end.
+
+use armarius_core::event::Commit;
+use armarius_core::view::View;
+
+use super::Identity;
+use super::desk::Desk;
+use super::fault::{Answer, corrupt};
+use super::known::Known;
+use super::pen::Pen;
+use super::rows::{
+    batch, collection, edge, errand, event, flow, hold, idem, item, lease, letter, line, manifest,
+    round, schedule, task,
+};
+use super::table::Table;
+use super::wire::{Kind, Script};
+use super::words;
+
+const WORD: Table =
+    Table { name: "word", key: 1, fixed: 0, columns: &[("id", Kind::I4), ("text", Kind::Text)] };
+const STAND: &str = "update shard set system = $2, timeline = $3 where shard = $1";
+// The end of a transaction must not be cut short: with synchronous replication a commit that is
+// cancelled while it waits is there, but not yet safe.
+const NO_HURRY: &str = "select set_config('statement_timeout', '0', true)";
+
+/// Writes the rows, the events and the commit that seals them. Tables marked as derived follow from
+/// these by the indexes of the schema.
+pub(super) fn write(
+    desk: &mut Desk,
+    known: &Known,
+    view: &View,
+    commit: &Commit,
+    stand: Option<Identity>,
+) -> Answer<()> {
+    let new = words::unknown(&desk.words, view);
+    let highest = desk.learn(new.iter().collect())?;
+    let new: Vec<_> = new.into_iter().filter(|name| !desk.words.knows(name)).collect();
+    let shard = desk.shards.first().copied().unwrap_or_default();
+    let mut added = WORD.copied();
+    for (id, name) in desk.words.number(shard, highest, &new)? {
+        added.push(shard, &[(*id).into(), (&**name).into()])?;
+    }
+    let mut pen = Pen::new(shard, &desk.words);
+    WORD.copy(&mut pen.script, added)?;
+    rows(&mut pen, known, view, commit)?;
+    if let Some(Identity { system, timeline }) = stand {
+        pen.script
+            .with(Kind::I2, i64::from(shard))?
+            .with(Kind::I8, system)?
+            .with(Kind::I8, timeline)?
+            .ask(STAND)?;
+    }
+    pen.script.ask(NO_HURRY)?;
+    let Pen { script, owed, .. } = pen;
+    let replies = desk.run(script)?;
+    let mut rest = Script::default();
+    for debt in owed {
+        let met = replies.get(debt.ask).map(|r| r.count);
+        let met = met.ok_or_else(|| corrupt("a statement without an answer"))?;
+        if met < debt.rows.len() as u64 {
+            debt.table.add_missing_fixed(&mut rest, shard, debt.rows)?;
+        }
+    }
+    desk.run(rest).map(drop)
+}
+
+fn rows(pen: &mut Pen<'_>, known: &Known, view: &View, commit: &Commit) -> Answer<()> {
+    collection::write(pen, view, known, commit.n)?;
+    flow::write(pen, view, known, commit.n)?;
+    hold::write(pen, view)?;
+    schedule::write(pen, view)?;
+    item::write(pen, view, known.items)?;
+    task::write(pen, view, (known.bodies, known.tasks))?;
+    round::write(pen, view)?;
+    line::write(pen, view)?;
+    edge::write(pen, view)?;
+    lease::write(pen, view)?;
+    batch::write(pen, view, commit.n)?;
+    errand::write(pen, view)?;
+    letter::write(pen, view)?;
+    idem::write(pen, view)?;
+    manifest::write(pen, view)?;
+    event::write(pen, view, commit)
+}

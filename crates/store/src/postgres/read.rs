@@ -1,0 +1,239 @@
+//! The read-only side: one picture of the database per call, never waiting for a lane.
+
+use armarius_core::event::{Commit, Event};
+use armarius_core::ids::{BatchId, CollectionId, ItemId, QueueId, TaskId};
+use armarius_core::rows::{Batch, Body, Item, Task};
+use armarius_core::task::State;
+use armarius_core::view::{CommitHead, Need, View};
+use armarius_engine::seam::{Reader, StoreError, TaskFilter};
+
+use super::cells::Cells;
+use super::desk::{Desk, Mode};
+use super::fault::Answer;
+use super::load;
+use super::rows::{batch, counter, event, item, task};
+use super::wire::{Kind, Script};
+
+/// Reads what is committed, in one shard or in several.
+#[derive(Debug)]
+pub(super) struct PostgresReader {
+    desk: Desk,
+}
+
+impl PostgresReader {
+    pub(super) fn new(desk: Desk) -> Self {
+        Self { desk }
+    }
+
+    /// One picture for everything `look` does.
+    fn still<T>(&mut self, look: impl FnOnce(&mut Desk) -> Answer<T>) -> Answer<T> {
+        self.desk.begin(Mode::Read, |_| Ok(()))?;
+        let answer = look(&mut self.desk);
+        self.desk.abandon();
+        answer
+    }
+}
+
+impl Reader for PostgresReader {
+    fn look(&mut self, needs: &[Need], view: &mut View, fresh: bool) -> Result<(), StoreError> {
+        self.still(|desk| {
+            if fresh {
+                *view = View::new(view.shard);
+                view.head = head(desk)?;
+                load::whole(desk, view)?;
+            }
+            load::load(desk, needs, view)
+        })
+    }
+
+    fn events(&mut self, item: ItemId, after: i64, max: usize) -> Result<Vec<Event>, StoreError> {
+        self.still(|desk| {
+            let mut script = desk.ask_shards()?;
+            script
+                .with_list(Kind::I8, [item.0])?
+                .with_list(Kind::I8, [after])?
+                .with_list(Kind::I8, [limit(max)])?
+                .ask(&event::EVENT.stretch(&["item"], &["n"]))?;
+            let rows = desk.rows(script, event::EVENT_WORDS)?;
+            let read = |row| event::event_of(&Cells::new(&desk.words, &event::EVENT, row));
+            rows.iter().map(read).collect()
+        })
+    }
+
+    fn commits(&mut self, after: i64, max: usize) -> Result<Vec<Commit>, StoreError> {
+        if self.desk.shards.len() > 1 {
+            return Err(StoreError::Unusable("commits are counted per shard; ask one".to_owned()));
+        }
+        self.still(|desk| {
+            let mut script = desk.ask_shards()?;
+            script
+                .with_list(Kind::I8, [after])?
+                .with_list(Kind::I8, [limit(max)])?
+                .ask(&event::COMMIT.stretch(&[], &["n"]))?;
+            let rows = desk.rows(script, &[])?;
+            let read = |row| event::commit_of(&Cells::new(&desk.words, &event::COMMIT, row));
+            rows.iter().map(read).collect()
+        })
+    }
+
+    fn tasks(&mut self, filter: &TaskFilter) -> Result<Vec<(Body, Task)>, StoreError> {
+        self.still(|desk| tasks(desk, filter))
+    }
+
+    fn items(
+        &mut self,
+        collection: CollectionId,
+        after: ItemId,
+        max: usize,
+    ) -> Result<Vec<Item>, StoreError> {
+        self.still(|desk| {
+            let mut script = desk.ask_shards()?;
+            script
+                .with_list(Kind::I8, [collection.0])?
+                .with_list(Kind::I8, [after.0])?
+                .with_list(Kind::I8, [limit(max)])?
+                .ask(&item::ITEM.stretch(&["collection"], &["id"]))?;
+            let rows = desk.rows(script, item::ITEM_WORDS)?;
+            let read = |row| item::item_of(&Cells::new(&desk.words, &item::ITEM, row));
+            rows.iter().map(read).collect()
+        })
+    }
+
+    fn batches(&mut self, below: Option<BatchId>, max: usize) -> Result<Vec<Batch>, StoreError> {
+        self.still(|desk| {
+            let mut script = desk.ask_shards()?;
+            let below = below.map_or(i64::MAX, |b| b.0);
+            script.with(Kind::I8, below)?.with(Kind::I8, limit(max))?.ask(&batch::below())?;
+            let rows = desk.rows(script, &[])?;
+            let read = |row| batch::batch_of(&Cells::new(&desk.words, &batch::BATCH, row));
+            let mut batches: Vec<Batch> = rows.iter().map(read).collect::<Answer<_>>()?;
+            batches.sort_by_key(|b| std::cmp::Reverse(b.id));
+            batches.truncate(max);
+            Ok(batches)
+        })
+    }
+}
+
+/// The newest commit of the only shard; of several, the sum of their numbers.
+fn head(desk: &mut Desk) -> Answer<CommitHead> {
+    let mut script = desk.ask_shards()?;
+    script.ask(counter::NEWEST)?;
+    let rows = desk.rows(script, &[])?;
+    let mut head = CommitHead::default();
+    for row in &rows {
+        let cells = Cells::new(&desk.words, &counter::HEAD, row);
+        head.n += cells.int(0)?;
+        let seal = cells.hash(1)?;
+        head.seal.iter_mut().zip(seal).for_each(|(all, one)| *all ^= one);
+    }
+    Ok(head)
+}
+
+fn limit(max: usize) -> i64 {
+    i64::try_from(max).unwrap_or(i64::MAX)
+}
+
+// What a reader filters by: below $2, queues $3, states $4, item $5, batch $6, at most $7 of each
+// shard; each empty when it does not matter.
+macro_rules! wanted {
+    () => {
+        " and t.id < $2
+          and (cardinality($3::bigint[]) = 0 or b.queue = any($3::bigint[]))
+          and (cardinality($4::smallint[]) = 0 or t.state = any($4::smallint[]))
+          and ($5::bigint is null or b.item = $5) and ($6::bigint is null or b.batch = $6)
+          order by t.id desc limit $7) as x"
+    };
+}
+
+const BY_NUMBER: &str = concat!(
+    " from task as t join body as b on b.shard = t.shard and b.id = t.id where t.shard = s.shard",
+    wanted!()
+);
+const BY_BATCH: &str = concat!(
+    " from body as b join task as t on t.shard = b.shard and t.id = b.id
+      where b.shard = s.shard and b.batch = $6 and b.batch is not null and b.id < $2",
+    wanted!()
+);
+const BY_ITEM: &str = concat!(
+    " from body as b join task as t on t.shard = b.shard and t.id = b.id
+      where b.shard = s.shard and b.item = $5",
+    wanted!()
+);
+const BY_STATE: &str = concat!(
+    " from task as t join body as b on b.shard = t.shard and b.id = t.id
+      where t.shard = s.shard and t.stuck is not null and t.stuck = ($4::smallint[])[1]",
+    wanted!()
+);
+const BY_LEASE: &str = concat!(
+    " from (select distinct (grip ->> 0)::bigint as id from lease as l
+            cross join json_array_elements(l.grips::json) as grip where l.shard = s.shard) as g
+      join task as t on t.shard = s.shard and t.id = g.id
+      join body as b on b.shard = t.shard and b.id = t.id where true",
+    wanted!()
+);
+
+/// Tasks that match, newest first. Each way begins at what narrows most: the batch, the item, or,
+/// state by state, whatever finds the tasks of that state without looking at all others.
+fn tasks(desk: &mut Desk, filter: &TaskFilter) -> Answer<Vec<(Body, Task)>> {
+    let states = if filter.states.is_empty() { &State::ALL[..] } else { &filter.states[..] };
+    let mut found = if filter.batch.is_some() {
+        ask(desk, BY_BATCH, filter, &filter.states)?
+    } else if filter.item.is_some() {
+        ask(desk, BY_ITEM, filter, &filter.states)?
+    } else if states.len() == State::ALL.len() {
+        ask(desk, BY_NUMBER, filter, &[])?
+    } else {
+        let mut found = Vec::new();
+        for state in states {
+            found.extend(ask(desk, way_to(*state), filter, &[*state])?);
+        }
+        found
+    };
+    found.sort_by_key(|(body, _)| std::cmp::Reverse(body.id));
+    found.dedup_by_key(|(body, _)| body.id);
+    found.truncate(filter.max);
+    Ok(found)
+}
+
+fn way_to(state: State) -> &'static str {
+    match state {
+        // Partial index: these never pass through the hot path.
+        State::Waiting | State::Held | State::Failed | State::Cancelled => BY_STATE,
+        State::Leased => BY_LEASE,
+        // Dense among the newest.
+        State::Ready | State::Done => BY_NUMBER,
+    }
+}
+
+fn ask(
+    desk: &mut Desk,
+    way: &str,
+    filter: &TaskFilter,
+    states: &[State],
+) -> Answer<Vec<(Body, Task)>> {
+    let columns = |table: &super::table::Table, name: &str| {
+        let one = |c: &(&str, Kind)| format!("{name}.\"{0}\" as {name}_{0}", c.0);
+        table.columns.iter().map(one).collect::<Vec<_>>().join(", ")
+    };
+    let (bodies, tasks) = (columns(&task::BODY, "b"), columns(&task::TASK, "t"));
+    let sql = format!(
+        "select x.* from unnest($1::smallint[]) as s(shard) \
+         cross join lateral (select {bodies}, {tasks}{way}"
+    );
+    let below = filter.below.unwrap_or(TaskId(i64::MAX)).0;
+    let mut script: Script = desk.ask_shards()?;
+    script
+        .with(Kind::I8, below)?
+        .with_list(Kind::I8, filter.queues.iter().map(|QueueId(id)| *id))?
+        .with_list(Kind::I2, states.iter().map(|s| event::state_code(*s)))?
+        .with(Kind::I8, filter.item.map(|i| i.0))?
+        .with(Kind::I8, filter.batch.map(|b| b.0))?
+        .with(Kind::I8, limit(filter.max))?
+        .ask(&sql)?;
+    let rows = desk.rows(script, &[])?;
+    let both = |row| {
+        let cells = Cells::new(&desk.words, &task::BODY, row);
+        Ok((task::body_of(&cells)?, task::task_of(&cells.behind(&task::TASK))?))
+    };
+    rows.iter().map(both).collect()
+}

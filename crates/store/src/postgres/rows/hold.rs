@@ -1,0 +1,117 @@
+//! Holds and the tasks that met them.
+
+use armarius_core::ids::{BatchId, CollectionId, FlowId, HoldId, ItemId, QueueId, TaskId, Time};
+use armarius_core::rows::{Hold, Scope};
+use armarius_core::view::View;
+
+use crate::postgres::cells::Cells;
+use crate::postgres::fault::Answer;
+use crate::postgres::load::Wishes;
+use crate::postgres::pen::Pen;
+use crate::postgres::table::Table;
+use crate::postgres::wire::Kind;
+
+pub(in crate::postgres) const HOLD: Table = Table {
+    name: "hold",
+    key: 1,
+    fixed: 0,
+    columns: &[
+        ("id", Kind::I8),
+        ("scope", Kind::I2),
+        ("subject", Kind::I8),
+        ("reason", Kind::Text),
+        ("owner", Kind::I4),
+        ("since", Kind::I8),
+        ("until", Kind::I8),
+    ],
+};
+/// Where a hold's row names words.
+pub(in crate::postgres) const HOLD_WORDS: &[usize] = &[4];
+
+pub(in crate::postgres) const HELD: Table =
+    Table { name: "held", key: 2, fixed: 0, columns: &[("hold", Kind::I8), ("task", Kind::I8)] };
+
+pub(in crate::postgres) fn write(pen: &mut Pen<'_>, view: &View) -> Answer<()> {
+    let words = pen.words;
+    pen.keep(
+        &HOLD,
+        &view.holds,
+        |k| Ok([k.0.into()]),
+        |_, h| {
+            let (scope, subject) = scope_code(h.scope);
+            Ok([
+                h.id.0.into(),
+                scope.into(),
+                subject.into(),
+                (&*h.reason).into(),
+                words.id(&h.owner)?.into(),
+                h.since.0.into(),
+                h.until.map(|t| t.0).into(),
+            ])
+        },
+    )?;
+    let key = |hold: &HoldId, task: &TaskId| Ok([hold.0.into(), task.0.into()]);
+    pen.keep_list(&HELD, &view.held, key, |hold, task, ()| key(hold, task))
+}
+
+pub(in crate::postgres) fn wish_whole(wishes: &mut Wishes<'_>) -> Answer<()> {
+    wishes.all(&HOLD, HOLD_WORDS, |cells, view| {
+        let hold = hold_of(cells)?;
+        view.hold_scopes.load(hold.scope, Some(hold.id));
+        view.holds.load(hold.id, Some(hold));
+        Ok(())
+    })
+}
+
+pub(in crate::postgres) fn wish_held(
+    keys: Vec<(HoldId, Option<TaskId>, usize)>,
+    wishes: &mut Wishes<'_>,
+) -> Answer<()> {
+    wishes.stretch(
+        (&HELD.stretch(&["hold"], &["task"]), &HELD, &[]),
+        keys,
+        |owner, after| vec![owner.0.into(), after.map_or(i64::MIN, |t| t.0).into()],
+        &HELD.kinds(&["hold", "task"]),
+        |v| &mut v.held,
+        |cells| Ok((held_of(cells)?.1, ())),
+    )
+}
+
+pub(in crate::postgres) fn held_of(cells: &Cells<'_>) -> Answer<(HoldId, TaskId)> {
+    Ok((HoldId(cells.int(0)?), TaskId(cells.int(1)?)))
+}
+
+pub(in crate::postgres) fn hold_of(cells: &Cells<'_>) -> Answer<Hold> {
+    Ok(Hold {
+        id: HoldId(cells.int(0)?),
+        scope: scope_of(cells, 1)?,
+        reason: cells.text(3)?,
+        owner: cells.word(4)?,
+        since: cells.time(5)?,
+        until: cells.maybe_int(6)?.map(Time),
+    })
+}
+
+fn scope_code(scope: Scope) -> (i64, i64) {
+    match scope {
+        Scope::Collection(id) => (0, id.0),
+        Scope::Flow(id) => (1, id.0),
+        Scope::Step(id) => (2, id.0),
+        Scope::Batch(id) => (3, id.0),
+        Scope::Item(id) => (4, id.0),
+        Scope::Task(id) => (5, id.0),
+    }
+}
+
+fn scope_of(cells: &Cells<'_>, i: usize) -> Answer<Scope> {
+    let subject = cells.int(i + 1)?;
+    Ok(match cells.int(i)? {
+        0 => Scope::Collection(CollectionId(subject)),
+        1 => Scope::Flow(FlowId(subject)),
+        2 => Scope::Step(QueueId(subject)),
+        3 => Scope::Batch(BatchId(subject)),
+        4 => Scope::Item(ItemId(subject)),
+        5 => Scope::Task(TaskId(subject)),
+        _ => return Err(cells.wrong(i, "is no scope")),
+    })
+}
