@@ -10,8 +10,10 @@ use armarius_core::text::{Name, Text};
 use armarius_core::view::{CommitHead, Stop, View};
 use armarius_core::{Call, Command, Reply, decide};
 use armarius_engine::seam::Store;
+use armarius_store::conformance::cluster::Cluster;
+use armarius_store::postgres;
 use armarius_store::world::Derived;
-use armarius_store::{Memory, Options, Sqlite};
+use armarius_store::{Memory, Options, Postgres, Sqlite};
 use proptest::prelude::*;
 
 /// One step of a story: what is done, and three numbers that choose the details.
@@ -36,6 +38,34 @@ proptest! {
         prop_assert_eq!(left.differences(&right), Vec::<String>::new());
         prop_assert_eq!(memory.derived(), Derived::of(&left));
         let verified = sqlite.verify_everything().unwrap();
+        prop_assert_eq!(verified.events, left.events.len() as u64);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 12, ..ProptestConfig::default() })]
+
+    /// Two servers on one database and shard take turns; each keeps its view.
+    #[test]
+    fn the_same_commands_leave_the_same_world_in_a_shared_database(
+        moves in prop::collection::vec((0..24_u8, 0..6_u8, 0..6_u8, 0..6_u8), 1..60),
+        turns in prop::collection::vec(any::<bool>(), 64),
+    ) {
+        let calls = compose(&moves);
+        let mut memory = Memory::new();
+        let wanted = run(&mut memory, &calls, false);
+        let url = Cluster::shared().fresh_url();
+        let open = || Postgres::open(&url, 0, postgres::Options::default()).unwrap();
+        let mut servers = [(open(), View::new(0)), (open(), View::new(0))];
+        let mut found = Vec::new();
+        for (call, turn) in calls.iter().zip(turns.iter().cycle()) {
+            let (store, view) = &mut servers[usize::from(*turn)];
+            found.push(format!("{:?}", answer(store, view, call)));
+        }
+        prop_assert_eq!(wanted, found);
+        let (left, right) = (memory.dump(), servers[0].0.dump().unwrap());
+        prop_assert_eq!(left.differences(&right), Vec::<String>::new());
+        let verified = servers[1].0.verify_everything().unwrap();
         prop_assert_eq!(verified.events, left.events.len() as u64);
     }
 }

@@ -4,9 +4,11 @@ use armarius_core::event;
 use armarius_core::ids::{ItemId, Time};
 use armarius_core::view::{Need, View};
 use armarius_engine::seam::Store;
+use armarius_store::conformance::cluster::Cluster;
 use armarius_store::conformance::{Stroke, everything_near, sample, scribble, tables_len};
+use armarius_store::postgres;
 use armarius_store::world::Derived;
-use armarius_store::{Clock, Memory, Options, Sqlite};
+use armarius_store::{Clock, Memory, Options, Postgres, Sqlite};
 use proptest::prelude::*;
 
 const ROWS: i64 = 5;
@@ -61,6 +63,32 @@ proptest! {
         let (left, right) = (memory.dump(), sqlite.dump().unwrap());
         prop_assert_eq!(left.differences(&right), Vec::<String>::new());
         prop_assert_eq!(memory.derived(), Derived::of(&left));
+        prop_assert_eq!(format!("{:?}", left.into_view()), format!("{:?}", right.into_view()));
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 16, ..ProptestConfig::default() })]
+
+    #[test]
+    fn the_same_rows_leave_the_same_world_in_a_shared_database(
+        pages in prop::collection::vec(page(), 1..8),
+        n in 1..4_usize,
+    ) {
+        let (clock, _) = Clock::hand(Time(1_000));
+        let options = postgres::Options { clock: clock.clone(), ..postgres::Options::default() };
+        let mut memory = Memory::with_clock(clock);
+        let url = Cluster::shared().fresh_url();
+        let mut shared = Postgres::open(&url, 0, options.clone()).unwrap();
+        let mut other = Postgres::open(&url, 0, options).unwrap();
+        for (i, page) in pages.iter().enumerate() {
+            write(&mut memory, page);
+            write(if i % 3 == 1 { &mut other } else { &mut shared }, page);
+            let needs = everything_near(ROWS, n);
+            prop_assert_eq!(seen(&mut memory, &needs), seen(&mut shared, &needs));
+        }
+        let (left, right) = (memory.dump(), shared.dump().unwrap());
+        prop_assert_eq!(left.differences(&right), Vec::<String>::new());
         prop_assert_eq!(format!("{:?}", left.into_view()), format!("{:?}", right.into_view()));
     }
 }
