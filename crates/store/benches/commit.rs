@@ -2,7 +2,9 @@
 //! hand-made views and no rules in between.
 //!
 //! `cargo bench -p armarius-store --bench commit --
-//!     [tasks] [page_bytes] [checkpoint_pages] [priorities]`
+//!     [postgres] [tasks] [page_bytes] [checkpoint_pages] [priorities]`
+//!
+//! With `postgres` a server is started for the occasion and the shared store is measured alone.
 //!
 //! Random 24-byte item keys, 200-byte payloads, 16 queues, 10 priorities (so that claims reach
 //! all over the backlog; with one they go through it in order), 20,000 tasks of backlog,
@@ -28,7 +30,8 @@ use armarius_core::task::{Cause, State};
 use armarius_core::text::{Name, Text};
 use armarius_core::view::{CommitHead, Need, Stop, View};
 use armarius_engine::seam::Store;
-use armarius_store::{Memory, Options, Sqlite};
+use armarius_store::conformance::cluster::Cluster;
+use armarius_store::{Memory, Options, Postgres, Sqlite, postgres};
 use rustix::time::{ClockId, clock_gettime};
 
 const QUEUES: i64 = 16;
@@ -42,6 +45,9 @@ fn main() {
     let page_bytes = args.get(1).map_or(Options::default().page_bytes, |n| small(*n));
     let checkpoint_pages = args.get(2).map_or(Options::default().checkpoint_pages, |n| small(*n));
     let priorities = args.get(3).map_or(10, |n| *n as u64);
+    if std::env::args().any(|a| a == "postgres") {
+        return shared(tasks, priorities);
+    }
     let folder = tempfile::tempdir_in(".").unwrap();
     println!("{tasks} tasks, pages of {page_bytes} bytes, checkpoint at {checkpoint_pages} pages");
     for (operations, warm) in [(1_000, false), (1_000, true), (6_400, false), (6_400, true)] {
@@ -56,6 +62,57 @@ fn main() {
     }
     let line = Drive::new(&mut Memory::new(), true, priorities).run(tasks, 6_400);
     println!("memory  {line}");
+}
+
+/// The shared store, on a server with room for the work.
+fn shared(tasks: usize, priorities: u64) {
+    let statements = std::env::args().any(|a| a == "statements");
+    let extra = "shared_preload_libraries='pg_stat_statements'";
+    let settings = [
+        "shared_buffers='1GB'",
+        "max_wal_size='8GB'",
+        "autovacuum_naptime=5",
+        if statements { extra } else { "" },
+    ];
+    let cluster = Cluster::start(&settings).unwrap();
+    if statements {
+        cluster.sql("create extension pg_stat_statements").unwrap();
+    }
+    for (operations, warm) in [(100, true), (1_000, true), (6_400, false), (6_400, true)] {
+        let tasks = tasks.min(operations * 200);
+        let url = cluster.fresh_url();
+        let mut store = Postgres::open(&url, 0, postgres::Options::default()).unwrap();
+        let mut drive = Drive::new(&mut store, warm, priorities);
+        drive.fill(operations);
+        let before = server_processor(&cluster);
+        let line = drive.work(tasks, operations);
+        let server = (server_processor(&cluster) - before).as_secs_f64() * 1e6 / tasks as f64;
+        println!("postgres {line}, {server:.1} µs of the server's processors each");
+    }
+    if std::env::args().any(|a| a == "statements") {
+        println!("{}", cluster.sql(STATEMENTS).unwrap());
+    }
+}
+
+const STATEMENTS: &str = "select round(total_exec_time::numeric) || ' ms, ' || calls || ' calls, '
+    || rows || ' rows: ' || left(regexp_replace(query, '[[:space:]]+', ' ', 'g'), 90)
+    from pg_stat_statements where calls > 10 order by total_exec_time desc limit 30";
+
+/// Processor time of a server's processes, those that ended excepted.
+fn server_processor(cluster: &Cluster) -> Duration {
+    let pid = std::fs::read_to_string(cluster.folder().join("data/postmaster.pid")).unwrap();
+    let pid = pid.lines().next().unwrap_or_default().to_owned();
+    let mut ticks = 0;
+    for entry in std::fs::read_dir("/proc").unwrap().flatten() {
+        let Ok(stat) = std::fs::read_to_string(entry.path().join("stat")) else { continue };
+        let fields: Vec<&str> = stat.rsplit(')').next().unwrap_or_default().split(' ').collect();
+        if fields.get(2).is_some_and(|parent| *parent == pid) {
+            let number = |i: usize| fields.get(i).and_then(|n| n.parse::<u64>().ok()).unwrap_or(0);
+            ticks += number(12) + number(13);
+        }
+    }
+    // A hundred in a second, on every Linux there is.
+    Duration::from_millis(ticks * 10)
 }
 
 fn small(n: usize) -> u32 {
@@ -156,6 +213,11 @@ impl<'s> Drive<'s> {
     }
 
     fn run(&mut self, tasks: usize, operations: usize) -> String {
+        self.fill(operations);
+        self.work(tasks, operations)
+    }
+
+    fn fill(&mut self, operations: usize) {
         let mut left = BACKLOG;
         while left > 0 {
             let now = left.min(operations);
@@ -165,6 +227,9 @@ impl<'s> Drive<'s> {
             left -= now;
         }
         (self.inside, self.worst) = (Spent::default(), Duration::ZERO);
+    }
+
+    fn work(&mut self, tasks: usize, operations: usize) -> String {
         let each = operations / 3;
         let written = bytes_written();
         let mut done = 0;

@@ -99,11 +99,11 @@ const HEAD: &str = "select (extract(epoch from clock_timestamp()) * 1000000)::bi
     left join lateral (select c.n, c.seal from \"commit\" as c where c.shard = h.shard
                        order by c.n desc limit 1) as c on true
     where h.shard = $1";
-const HEAD_TABLE: Table = Table {
-    name: "shard",
-    key: 0,
-    fixed: 0,
-    columns: &[
+static HEAD_TABLE: Table = Table::new(
+    "shard",
+    0,
+    0,
+    &[
         ("now", Kind::I8),
         ("life", Kind::I8),
         ("n", Kind::I8),
@@ -111,15 +111,11 @@ const HEAD_TABLE: Table = Table {
         ("system", Kind::I8),
         ("timeline", Kind::I8),
     ],
-};
+);
 const IDENTITY: &str = "select (pg_control_system()).system_identifier,
     ('x' || substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8))::bit(32)::bigint";
-const IDENTITY_TABLE: Table = Table {
-    name: "server",
-    key: 0,
-    fixed: 0,
-    columns: &[("system", Kind::I8), ("timeline", Kind::I8)],
-};
+static IDENTITY_TABLE: Table =
+    Table::new("server", 0, 0, &[("system", Kind::I8), ("timeline", Kind::I8)]);
 
 impl Postgres {
     /// Opens one shard of a database, which is made if it is not there.

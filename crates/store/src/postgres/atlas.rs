@@ -12,8 +12,26 @@ use super::table::Table;
 use super::wire::{Cell, Kind, Script};
 
 const PLACE: &str = "select shard from place where name = $1";
-const SHARD_TABLE: Table =
-    Table { name: "place", key: 1, fixed: 0, columns: &[("shard", Kind::I2)] };
+// The shard that has something of this number.
+macro_rules! whose {
+    ($table:literal) => {
+        concat!(
+            "select t.shard from unnest($1::smallint[]) as s(shard)
+             cross join lateral (select t.shard from ",
+            $table,
+            " as t where t.shard = s.shard and t.id = $2 limit 1) as t limit 1"
+        )
+    };
+}
+
+const LEASE: &str = whose!("lease");
+const TASK: &str = whose!("task");
+const BATCH: &str = whose!("batch");
+const HOLD: &str = whose!("hold");
+const SCHEDULE: &str = whose!("schedule");
+const ERRAND: &str = whose!("errand");
+
+static SHARD_TABLE: Table = Table::new("place", 1, 0, &[("shard", Kind::I2)]);
 
 // Of each shard: its newest commit, what is due first, and which collections have ready tasks with
 // which best rank. Queues know from their tallies whether they have any.
@@ -25,12 +43,12 @@ const HEADS: &str = "select s.shard, (extract(epoch from clock_timestamp()) * 10
               (select t.at from timer as t where t.shard = s.shard order by t.at, t.task limit 1),
               (select min(h.until) from hold as h where h.shard = s.shard)) end
     from unnest($1::smallint[]) as s(shard)";
-const HEADS_TABLE: Table = Table {
-    name: "shard",
-    key: 1,
-    fixed: 0,
-    columns: &[("shard", Kind::I2), ("now", Kind::I8), ("n", Kind::I8), ("due", Kind::I8)],
-};
+static HEADS_TABLE: Table = Table::new(
+    "shard",
+    1,
+    0,
+    &[("shard", Kind::I2), ("now", Kind::I8), ("n", Kind::I8), ("due", Kind::I8)],
+);
 const READY: &str = "select t.shard, c.name, min(r.behind)
     from queue as t
     cross join lateral (select v.vals from tally as v where v.shard = t.shard and v.kind = 0
@@ -42,12 +60,8 @@ const READY: &str = "select t.shard, c.name, min(r.behind)
     join collection as c on c.shard = t.shard and c.id = t.collection
     where t.shard = any($1::smallint[]) and v.vals[3] > 0
     group by t.shard, c.name";
-const READY_TABLE: Table = Table {
-    name: "queue",
-    key: 1,
-    fixed: 0,
-    columns: &[("shard", Kind::I2), ("name", Kind::Text), ("behind", Kind::I4)],
-};
+static READY_TABLE: Table =
+    Table::new("queue", 1, 0, &[("shard", Kind::I2), ("name", Kind::Text), ("behind", Kind::I4)]);
 
 /// Asks about all shards.
 #[derive(Debug)]
@@ -80,21 +94,17 @@ impl Atlas for PostgresAtlas {
     }
 
     fn find(&mut self, thing: Thing) -> Result<Option<u16>, StoreError> {
-        let (table, kind, id) = match thing {
-            Thing::Lease(id) => ("lease", Kind::Bytes, Cell::from(lease_bytes(id))),
-            Thing::Task(id) => ("task", Kind::I8, id.0.into()),
-            Thing::Batch(id) => ("batch", Kind::I8, id.0.into()),
-            Thing::Hold(id) => ("hold", Kind::I8, id.0.into()),
-            Thing::Schedule(id) => ("schedule", Kind::I8, id.0.into()),
-            Thing::Errand(id) => ("errand", Kind::I8, id.0.into()),
+        let (sql, kind, id) = match thing {
+            Thing::Lease(id) => (LEASE, Kind::Bytes, Cell::from(lease_bytes(id))),
+            Thing::Task(id) => (TASK, Kind::I8, id.0.into()),
+            Thing::Batch(id) => (BATCH, Kind::I8, id.0.into()),
+            Thing::Hold(id) => (HOLD, Kind::I8, id.0.into()),
+            Thing::Schedule(id) => (SCHEDULE, Kind::I8, id.0.into()),
+            Thing::Errand(id) => (ERRAND, Kind::I8, id.0.into()),
         };
-        let sql = format!(
-            "select t.shard from unnest($1::smallint[]) as s(shard) \
-             join {table} as t on t.shard = s.shard and t.id = $2 limit 1"
-        );
         self.still(|desk| {
             let mut script = desk.ask_shards()?;
-            script.with(kind, id)?.ask(&sql)?;
+            script.with(kind, id)?.ask(sql)?;
             shard_in(desk, script)
         })
     }

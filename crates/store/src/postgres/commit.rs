@@ -16,8 +16,7 @@ use super::table::Table;
 use super::wire::{Kind, Script};
 use super::words;
 
-const WORD: Table =
-    Table { name: "word", key: 1, fixed: 0, columns: &[("id", Kind::I4), ("text", Kind::Text)] };
+static WORD: Table = Table::new("word", 1, 0, &[("id", Kind::I4), ("text", Kind::Text)]);
 const STAND: &str = "update shard set system = $2, timeline = $3 where shard = $1";
 // The end of a transaction must not be cut short: with synchronous replication a commit that is
 // cancelled while it waits is there, but not yet safe.
@@ -36,7 +35,7 @@ pub(super) fn write(
     let highest = desk.learn(new.iter().collect())?;
     let new: Vec<_> = new.into_iter().filter(|name| !desk.words.knows(name)).collect();
     let shard = desk.shards.first().copied().unwrap_or_default();
-    let mut added = WORD.copied();
+    let mut added = WORD.fresh();
     for (id, name) in desk.words.number(shard, highest, &new)? {
         added.push(shard, &[(*id).into(), (&**name).into()])?;
     }

@@ -17,6 +17,17 @@ use crate::clock::tick;
 /// The network's share of a statement's time.
 const GRACE: Duration = Duration::from_secs(5);
 
+// Plans follow the indexes, whatever statistics say at the moment: every statement names its rows
+// by key. Compiling them would take longer than running them. A server that commits without
+// syncing is told to sync.
+const SETTINGS: &str = "select set_config('search_path', $1, true),
+    set_config('statement_timeout', $2, true), set_config('lock_timeout', $3, true),
+    set_config('idle_in_transaction_session_timeout', $2, true), set_config('jit', 'off', true),
+    set_config('enable_seqscan', 'off', true), set_config('enable_bitmapscan', 'off', true),
+    set_config('enable_hashjoin', 'off', true), set_config('enable_mergejoin', 'off', true),
+    case when current_setting('synchronous_commit') = 'off'
+         then set_config('synchronous_commit', 'on', true) end";
+
 /// A place to work at: some shards of a database.
 #[derive(Debug)]
 pub(super) struct Desk {
@@ -78,24 +89,12 @@ impl Desk {
             Mode::Read => "begin isolation level repeatable read, read only",
             Mode::Write | Mode::TryWrite => "begin isolation level read committed, read write",
         })?;
-        let patience = &self.pool.patience;
-        let (statement, lock) = (patience.statement.as_millis(), patience.lock.as_millis());
-        // Plans follow the indexes, whatever statistics say at the moment: every statement names
-        // its rows by key. Compiling them would take longer than running them.
-        let schema = &self.pool.address.schema;
-        script.ask(&format!(
-            "select set_config('search_path', '{schema}', true), \
-             set_config('statement_timeout', '{statement}', true), \
-             set_config('lock_timeout', '{lock}', true), \
-             set_config('idle_in_transaction_session_timeout', '{statement}', true), \
-             set_config('jit', 'off', true), \
-             set_config('enable_seqscan', 'off', true), \
-             set_config('enable_bitmapscan', 'off', true), \
-             set_config('enable_hashjoin', 'off', true), \
-             set_config('enable_mergejoin', 'off', true), \
-             case when current_setting('synchronous_commit') = 'off' \
-             then set_config('synchronous_commit', 'on', true) end"
-        ))?;
+        let (patience, schema) = (&self.pool.patience, &self.pool.address.schema);
+        script
+            .with(Kind::Text, schema.as_str())?
+            .with(Kind::Text, patience.statement.as_millis().to_string())?
+            .with(Kind::Text, patience.lock.as_millis().to_string())?
+            .ask(SETTINGS)?;
         let shard = self.shards.first().copied().unwrap_or_default();
         let lock = match mode {
             Mode::Read => return Ok(2),

@@ -31,7 +31,7 @@ pub(super) fn all<R>(
     words: &[usize],
     read: impl Fn(&Cells<'_>) -> Answer<R>,
 ) -> Answer<Vec<R>> {
-    all_by(desk, &table.all(), table, words, read)
+    all_by(desk, table.all(), table, words, read)
 }
 
 fn all_by<R>(
@@ -51,14 +51,14 @@ fn definitions(desk: &mut Desk, world: &mut World) -> Answer<()> {
     let newest =
         all_by(desk, counter::NEWEST, &counter::HEAD, &[], |c| counter::counters_of(c, 2))?;
     world.counters.extend(newest.into_iter().flatten());
-    let (sql, table) = (collection::all(), &collection::COLLECTION);
-    let rows = all_by(desk, &sql, table, &[], collection::collection_of)?;
+    let table = &collection::COLLECTION;
+    let rows = all_by(desk, collection::ALL, table, &[], collection::collection_of)?;
     world.collections.extend(rows.into_iter().map(|r| (r.id, r)));
     let rows = all(desk, &flow::FLOW, &[], flow::flow_of)?;
     world.flows.extend(rows.into_iter().map(|r| (r.id, r)));
     let rows = all(desk, &flow::VERSION, &[], flow::version_of)?;
     world.versions.extend(rows.into_iter().map(|r| (r.id, r)));
-    let rows = all_by(desk, &flow::all_queues(), &flow::QUEUE, &[], flow::queue_of)?;
+    let rows = all_by(desk, flow::QUEUES, &flow::QUEUE, &[], flow::queue_of)?;
     world.queues.extend(rows.into_iter().map(|r| (r.id, r)));
     let rows = all(desk, &hold::HOLD, hold::HOLD_WORDS, hold::hold_of)?;
     world.holds.extend(rows.into_iter().map(|r| (r.id, r)));
@@ -84,7 +84,7 @@ fn work(desk: &mut Desk, world: &mut World) -> Answer<()> {
     world.slots.extend(rows);
     let rows = all(desk, &lease::LEASE, lease::LEASE_WORDS, lease::lease_of)?;
     world.leases.extend(rows.into_iter().map(|r| (r.id, r)));
-    let rows = all_by(desk, &batch::all(), &batch::BATCH, &[], batch::batch_of)?;
+    let rows = all_by(desk, batch::ALL, &batch::BATCH, &[], batch::batch_of)?;
     world.batches.extend(rows.into_iter().map(|r| (r.id, r)));
     Ok(())
 }

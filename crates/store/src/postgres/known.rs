@@ -52,21 +52,17 @@ const HIGHEST: &str = "select
     (select max(id) from item where shard = ($1::smallint[])[1] and id >= $2 and id < $3),
     (select max(id) from body where shard = ($1::smallint[])[1] and id >= $2 and id < $3),
     (select max(id) from task where shard = ($1::smallint[])[1] and id >= $2 and id < $3)";
-const HIGHEST_TABLE: Table = Table {
-    name: "item, body, task",
-    key: 0,
-    fixed: 0,
-    columns: &[("id", Kind::I8), ("id", Kind::I8), ("id", Kind::I8)],
-};
+static HIGHEST_TABLE: Table =
+    Table::new("item, body, task", 0, 0, &[("id", Kind::I8), ("id", Kind::I8), ("id", Kind::I8)]);
 
 impl Known {
     /// Everything, as of the open transaction.
     pub(super) fn load(desk: &mut Desk, shard: u16, head: CommitHead) -> Answer<Self> {
         let (from, end) = (in_shard(shard, 0), in_shard(shard + 1, 0));
         let mut script = desk.ask_shards()?;
-        script.ask(&collection::all())?;
+        script.ask(collection::ALL)?;
         let shards = desk.shards.iter().map(|s| i64::from(*s));
-        script.with_list(Kind::I2, shards.clone())?.ask(&flow::all_queues())?;
+        script.with_list(Kind::I2, shards.clone())?.ask(flow::QUEUES)?;
         script.with_list(Kind::I2, shards)?.with(Kind::I8, from)?.with(Kind::I8, end)?;
         script.ask(HIGHEST)?;
         let replies = desk.run(script)?;

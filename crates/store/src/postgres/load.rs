@@ -94,7 +94,7 @@ impl<'k> Wishes<'k> {
         words: &'static [usize],
         take: impl Fn(&Cells<'_>, &mut View) -> Answer<()> + 'k,
     ) -> Answer<()> {
-        self.ask(&table.all(), None, words, move |known, rows, view| {
+        self.ask(table.all(), None, words, move |known, rows, view| {
             rows.iter().try_for_each(|row| take(&Cells::new(known, table, row), view))
         })
     }

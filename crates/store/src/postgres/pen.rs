@@ -100,7 +100,7 @@ impl<'w> Pen<'w> {
             return Ok(());
         }
         self.delete(table, rows, key)?;
-        let (mut fresh, mut old) = (table.copied(), table.grid());
+        let (mut fresh, mut old) = (table.fresh(), table.grid());
         for (k, r) in sorted(rows) {
             let Some(r) = r else { continue };
             if is_new(k) {

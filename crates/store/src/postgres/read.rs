@@ -103,7 +103,7 @@ impl Reader for PostgresReader {
         self.still(|desk| {
             let mut script = desk.ask_shards()?;
             let below = below.map_or(i64::MAX, |b| b.0);
-            script.with(Kind::I8, below)?.with(Kind::I8, limit(max))?.ask(&batch::below())?;
+            script.with(Kind::I8, below)?.with(Kind::I8, limit(max))?.ask(batch::BELOW)?;
             let rows = desk.rows(script, &[])?;
             let read = |row| batch::batch_of(&Cells::new(&desk.words, &batch::BATCH, row));
             let mut batches: Vec<Batch> = rows.iter().map(read).collect::<Answer<_>>()?;
@@ -145,30 +145,59 @@ macro_rules! wanted {
     };
 }
 
+// Bodies and behind them their tasks, as the tables list their columns.
+macro_rules! both {
+    () => {
+        "select x.* from unnest($1::smallint[]) as s(shard) cross join lateral (
+         select b.id, b.item, b.queue, b.part, b.round, b.flow, b.version, b.solo, b.batch,
+                b.payload, b.created_at, b.fingerprint, b.depth,
+                t.id as task, t.state, t.token, t.attempts, t.failures, t.lapses, t.priority,
+                t.ord, t.ready_at, t.spot, t.admitted, t.blockers, t.lease, t.hold, t.cause,
+                t.cause_task, t.since"
+    };
+}
+
 const BY_NUMBER: &str = concat!(
-    " from task as t join body as b on b.shard = t.shard and b.id = t.id where t.shard = s.shard",
+    both!(),
+    " from task as t
+      cross join lateral (select b.* from body as b where b.shard = t.shard and b.id = t.id
+                          limit 1) as b
+      where t.shard = s.shard",
     wanted!()
 );
 const BY_BATCH: &str = concat!(
-    " from body as b join task as t on t.shard = b.shard and t.id = b.id
+    both!(),
+    " from body as b
+      cross join lateral (select t.* from task as t where t.shard = b.shard and t.id = b.id
+                          limit 1) as t
       where b.shard = s.shard and b.batch = $6 and b.batch is not null and b.id < $2",
     wanted!()
 );
 const BY_ITEM: &str = concat!(
-    " from body as b join task as t on t.shard = b.shard and t.id = b.id
+    both!(),
+    " from body as b
+      cross join lateral (select t.* from task as t where t.shard = b.shard and t.id = b.id
+                          limit 1) as t
       where b.shard = s.shard and b.item = $5",
     wanted!()
 );
 const BY_STATE: &str = concat!(
-    " from task as t join body as b on b.shard = t.shard and b.id = t.id
+    both!(),
+    " from task as t
+      cross join lateral (select b.* from body as b where b.shard = t.shard and b.id = t.id
+                          limit 1) as b
       where t.shard = s.shard and t.stuck is not null and t.stuck = ($4::smallint[])[1]",
     wanted!()
 );
 const BY_LEASE: &str = concat!(
+    both!(),
     " from (select distinct (grip ->> 0)::bigint as id from lease as l
             cross join json_array_elements(l.grips::json) as grip where l.shard = s.shard) as g
-      join task as t on t.shard = s.shard and t.id = g.id
-      join body as b on b.shard = t.shard and b.id = t.id where true",
+      cross join lateral (select t.* from task as t where t.shard = s.shard and t.id = g.id
+                          limit 1) as t
+      cross join lateral (select b.* from body as b where b.shard = t.shard and b.id = t.id
+                          limit 1) as b
+      where true",
     wanted!()
 );
 
@@ -207,19 +236,10 @@ fn way_to(state: State) -> &'static str {
 
 fn ask(
     desk: &mut Desk,
-    way: &str,
+    sql: &str,
     filter: &TaskFilter,
     states: &[State],
 ) -> Answer<Vec<(Body, Task)>> {
-    let columns = |table: &super::table::Table, name: &str| {
-        let one = |c: &(&str, Kind)| format!("{name}.\"{0}\" as {name}_{0}", c.0);
-        table.columns.iter().map(one).collect::<Vec<_>>().join(", ")
-    };
-    let (bodies, tasks) = (columns(&task::BODY, "b"), columns(&task::TASK, "t"));
-    let sql = format!(
-        "select x.* from unnest($1::smallint[]) as s(shard) \
-         cross join lateral (select {bodies}, {tasks}{way}"
-    );
     let below = filter.below.unwrap_or(TaskId(i64::MAX)).0;
     let mut script: Script = desk.ask_shards()?;
     script
@@ -229,7 +249,7 @@ fn ask(
         .with(Kind::I8, filter.item.map(|i| i.0))?
         .with(Kind::I8, filter.batch.map(|b| b.0))?
         .with(Kind::I8, limit(filter.max))?
-        .ask(&sql)?;
+        .ask(sql)?;
     let rows = desk.rows(script, &[])?;
     let both = |row| {
         let cells = Cells::new(&desk.words, &task::BODY, row);

@@ -21,32 +21,34 @@ const PAGE_COMMITS: i64 = 100;
 
 const ADDRESSES: &str = "select t.id, c.name, w.text, t.key
     from unnest($2::bigint[]) as k(id) cross join unnest($1::smallint[]) as s(shard)
-    join item as t on t.shard = s.shard and t.id = k.id
+    cross join lateral (select t.* from item as t where t.shard = s.shard and t.id = k.id
+                        limit 1) as t
     join collection as c on c.shard = t.shard and c.id = t.collection
     join word as w on w.shard = t.shard and w.id = t.kind";
-const ADDRESS_TABLE: Table = Table {
-    name: "item",
-    key: 1,
-    fixed: 0,
-    columns: &[("id", Kind::I8), ("name", Kind::Text), ("text", Kind::Text), ("key", Kind::Text)],
-};
+static ADDRESS_TABLE: Table = Table::new(
+    "item",
+    1,
+    0,
+    &[("id", Kind::I8), ("name", Kind::Text), ("text", Kind::Text), ("key", Kind::Text)],
+);
 const TASKS: &str = "select t.id, f.name, q.step, t.part, t.round
     from unnest($2::bigint[]) as k(id) cross join unnest($1::smallint[]) as s(shard)
-    join body as t on t.shard = s.shard and t.id = k.id
+    cross join lateral (select t.* from body as t where t.shard = s.shard and t.id = k.id
+                        limit 1) as t
     join queue as q on q.shard = t.shard and q.id = t.queue
     join flow as f on f.shard = t.shard and f.id = t.flow";
-const TASK_TABLE: Table = Table {
-    name: "body",
-    key: 1,
-    fixed: 0,
-    columns: &[
+static TASK_TABLE: Table = Table::new(
+    "body",
+    1,
+    0,
+    &[
         ("id", Kind::I8),
         ("name", Kind::Text),
         ("step", Kind::Text),
         ("part", Kind::Text),
         ("round", Kind::I8),
     ],
-};
+);
 
 /// Every event's hash, every item's numbering, every commit's seal; and that each event was brought
 /// by exactly one commit.

@@ -26,13 +26,16 @@ pub(super) struct Words {
 }
 
 /// Words of these shards with these texts, and the highest number of the first shard.
-pub(super) const BY_TEXT: &str = "select id, text, null::integer from word
-    where shard = any($1::smallint[]) and text = any($2::text[])
+pub(super) const BY_TEXT: &str = "select w.id, w.text, null::integer
+    from unnest($1::smallint[]) as s(shard) cross join unnest($2::text[]) as k(text)
+    cross join lateral (select w.id, w.text from word as w
+                        where w.shard = s.shard and w.text = k.text limit 1) as w
     union all
     select null, null, max(id) from word where shard = ($1::smallint[])[1]";
 /// Words by number.
 pub(super) const BY_ID: &str = "select w.id, w.text from unnest($1::integer[]) as k(id)
-    join word as w on w.shard = (k.id >> 24) and w.id = k.id";
+    cross join lateral (select w.id, w.text from word as w
+                        where w.shard = (k.id >> 24)::smallint and w.id = k.id limit 1) as w";
 
 impl Words {
     pub(super) fn name(&self, id: i32) -> Option<Name> {

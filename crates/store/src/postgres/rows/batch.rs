@@ -14,18 +14,14 @@ use crate::postgres::table::Table;
 use crate::postgres::wire::Kind;
 
 /// The unchanging part; where a batch stands is a tally.
-pub(in crate::postgres) const BATCH: Table = Table {
-    name: "batch",
-    key: 1,
-    fixed: 0,
-    columns: &[("id", Kind::I8), ("collection", Kind::I8), ("item", Kind::I8)],
-};
+pub(in crate::postgres) static BATCH: Table =
+    Table::new("batch", 1, 0, &[("id", Kind::I8), ("collection", Kind::I8), ("item", Kind::I8)]);
 
-pub(in crate::postgres) const MEMBER: Table = Table {
-    name: "member",
-    key: 2,
-    fixed: 0,
-    columns: &[
+pub(in crate::postgres) static MEMBER: Table = Table::new(
+    "member",
+    2,
+    0,
+    &[
         ("batch", Kind::I8),
         ("n", Kind::I8),
         ("item", Kind::I8),
@@ -33,32 +29,35 @@ pub(in crate::postgres) const MEMBER: Table = Table {
         ("round", Kind::I8),
         ("solo", Kind::I8),
     ],
-};
+);
 
-const COLUMNS: &str = "select t.id, t.collection, t.item, v.vals";
-
-pub(in crate::postgres) fn all() -> String {
-    let join = tally::join(Of::Batch);
-    format!("{COLUMNS} from batch as t {join} where t.shard = any($1::smallint[])")
+// Where a batch stands is the newest of its tallies.
+macro_rules! standing {
+    () => {
+        " cross join lateral (select v.vals from tally as v where v.shard = t.shard and v.kind = 2
+                              and v.id = t.id order by v.rev desc limit 1) as v"
+    };
 }
 
+pub(in crate::postgres) const ALL: &str = concat!(
+    "select t.id, t.collection, t.item, v.vals from batch as t",
+    standing!(),
+    " where t.shard = any($1::smallint[])"
+);
 /// Batches below a number, newest first.
-pub(in crate::postgres) fn below() -> String {
-    let join = tally::join(Of::Batch);
-    format!(
-        "{COLUMNS} from unnest($1::smallint[]) as s(shard) cross join lateral \
-         (select b.* from batch as b where b.shard = s.shard and b.id < $2 order by b.id desc \
-         limit $3) as t {join}"
-    )
-}
-
-fn find() -> String {
-    let join = tally::join(Of::Batch);
-    format!(
-        "{COLUMNS} from unnest($1::smallint[]) as s(shard) cross join unnest($2::bigint[]) as k(id) \
-         join batch as t on t.shard = s.shard and t.id = k.id {join}"
-    )
-}
+pub(in crate::postgres) const BELOW: &str = concat!(
+    "select t.id, t.collection, t.item, v.vals from unnest($1::smallint[]) as s(shard)
+     cross join lateral (select b.* from batch as b where b.shard = s.shard and b.id < $2
+                         order by b.id desc limit $3) as t",
+    standing!()
+);
+const FIND: &str = concat!(
+    "select t.id, t.collection, t.item, v.vals from unnest($1::smallint[]) as s(shard)
+     cross join unnest($2::bigint[]) as k(id)
+     cross join lateral (select b.* from batch as b where b.shard = s.shard and b.id = k.id
+                         limit 1) as t",
+    standing!()
+);
 
 pub(in crate::postgres) fn write(pen: &mut Pen<'_>, view: &View, rev: i64) -> Answer<()> {
     let gone = view.batches.changes().filter(|c| c.1.is_none()).map(|c| c.0.0).collect();
@@ -88,7 +87,7 @@ pub(in crate::postgres) fn write(pen: &mut Pen<'_>, view: &View, rev: i64) -> An
 
 pub(in crate::postgres) fn wish<'k>(keys: &'k [BatchId], wishes: &mut Wishes<'k>) -> Answer<()> {
     wishes.find(
-        (&find(), &BATCH, &[]),
+        (FIND, &BATCH, &[]),
         keys,
         |k, grid| Ok(grid.push(&[k.0.into()])?),
         BATCH.key_grid(),

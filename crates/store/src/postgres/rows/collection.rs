@@ -14,18 +14,18 @@ use crate::postgres::table::Table;
 use crate::postgres::wire::Kind;
 
 /// The quiet part; the turn is a tally.
-pub(in crate::postgres) const COLLECTION: Table = Table {
-    name: "collection",
-    key: 1,
-    fixed: 0,
-    columns: &[
+pub(in crate::postgres) static COLLECTION: Table = Table::new(
+    "collection",
+    1,
+    0,
+    &[
         ("id", Kind::I8),
         ("name", Kind::Text),
         ("item", Kind::I8),
         ("notify", Kind::Text),
         ("robots", Kind::Text),
     ],
-};
+);
 
 // A collection of this name in another shard breaks the check of the column, and so the commit.
 const PLACE: &str = "insert into place (name, shard) select k.name, $1
@@ -35,13 +35,11 @@ const PLACE: &str = "insert into place (name, shard) select k.name, $1
 const UNPLACE: &str = "delete from place using collection as t
     where t.shard = $1 and t.id = any($2::bigint[]) and place.name = t.name";
 
-pub(in crate::postgres) fn all() -> String {
-    let (select, join) = (COLLECTION.select(), tally::join(Of::Collection));
-    format!(
-        "select {select}, v.vals from collection as t {join} \
-         where t.shard = any($1::smallint[]) order by t.id"
-    )
-}
+pub(in crate::postgres) const ALL: &str = "select t.id, t.name, t.item, t.notify, t.robots, v.vals
+    from collection as t
+    cross join lateral (select v.vals from tally as v where v.shard = t.shard and v.kind = 1
+                        and v.id = t.id order by v.rev desc limit 1) as v
+    where t.shard = any($1::smallint[]) order by t.id";
 
 pub(in crate::postgres) fn write(
     pen: &mut Pen<'_>,
@@ -85,7 +83,7 @@ pub(in crate::postgres) fn write(
 }
 
 pub(in crate::postgres) fn wish_whole(wishes: &mut Wishes<'_>) -> Answer<()> {
-    wishes.ask(&all(), None, &[], |words, rows, view| {
+    wishes.ask(ALL, None, &[], |words, rows, view| {
         for row in rows {
             let collection = collection_of(&Cells::new(words, &COLLECTION, row))?;
             view.collection_names.load(collection.name.clone(), Some(collection.id));

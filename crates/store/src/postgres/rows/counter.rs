@@ -15,12 +15,8 @@ pub(in crate::postgres) const NEWEST: &str = "select c.n, c.seal, c.counters
     cross join lateral (select c.n, c.seal, c.counters from \"commit\" as c
                         where c.shard = s.shard order by c.n desc limit 1) as c";
 
-pub(in crate::postgres) const HEAD: Table = Table {
-    name: "commit",
-    key: 1,
-    fixed: 0,
-    columns: &[("n", Kind::I8), ("seal", Kind::Bytes), ("counters", Kind::I8)],
-};
+pub(in crate::postgres) static HEAD: Table =
+    Table::new("commit", 1, 0, &[("n", Kind::I8), ("seal", Kind::Bytes), ("counters", Kind::I8)]);
 
 /// All running numbers of a view, in the order of the column.
 pub(in crate::postgres) fn values(view: &View) -> Answer<Vec<Cell<'static>>> {

@@ -12,11 +12,11 @@ use crate::postgres::pen::Pen;
 use crate::postgres::table::Table;
 use crate::postgres::wire::Kind;
 
-pub(in crate::postgres) const EDGE: Table = Table {
-    name: "edge",
-    key: 4,
-    fixed: 0,
-    columns: &[
+pub(in crate::postgres) static EDGE: Table = Table::new(
+    "edge",
+    4,
+    0,
+    &[
         ("absent", Kind::I2),
         ("target", Kind::I8),
         ("address", Kind::Text),
@@ -24,7 +24,7 @@ pub(in crate::postgres) const EDGE: Table = Table {
         ("settled", Kind::Flag),
         ("inner", Kind::Flag),
     ],
-};
+);
 
 pub(in crate::postgres) fn write(pen: &mut Pen<'_>, view: &View) -> Answer<()> {
     let key = |target, task: &TaskId| {

@@ -11,11 +11,11 @@ use crate::postgres::pen::Pen;
 use crate::postgres::table::Table;
 use crate::postgres::wire::Kind;
 
-pub(in crate::postgres) const ERRAND: Table = Table {
-    name: "errand",
-    key: 1,
-    fixed: 0,
-    columns: &[
+pub(in crate::postgres) static ERRAND: Table = Table::new(
+    "errand",
+    1,
+    0,
+    &[
         ("id", Kind::I8),
         ("follow", Kind::I2),
         ("subject", Kind::I8),
@@ -25,7 +25,7 @@ pub(in crate::postgres) const ERRAND: Table = Table {
         ("actor", Kind::I4),
         ("since", Kind::I8),
     ],
-};
+);
 /// Where an errand's row names words.
 pub(in crate::postgres) const ERRAND_WORDS: &[usize] = &[6];
 

@@ -15,11 +15,11 @@ use crate::postgres::table::Table;
 use crate::postgres::wire::{Cell, Grid, Kind};
 use crate::refs;
 
-pub(in crate::postgres) const EVENT: Table = Table {
-    name: "event",
-    key: 2,
-    fixed: 0,
-    columns: &[
+pub(in crate::postgres) static EVENT: Table = Table::new(
+    "event",
+    2,
+    0,
+    &[
         ("item", Kind::I8),
         ("n", Kind::I8),
         ("name", Kind::I4),
@@ -33,34 +33,35 @@ pub(in crate::postgres) const EVENT: Table = Table {
         ("detail_digest", Kind::Bytes),
         ("hash", Kind::Bytes),
     ],
-};
+);
 /// Where an event's row names words.
 pub(in crate::postgres) const EVENT_WORDS: &[usize] = &[2, 4];
 
-pub(in crate::postgres) const COMMIT: Table = Table {
-    name: "commit",
-    key: 1,
-    fixed: 0,
-    columns: &[
+pub(in crate::postgres) static COMMIT: Table = Table::new(
+    "commit",
+    1,
+    0,
+    &[
         ("n", Kind::I8),
         ("at", Kind::I8),
         ("prev", Kind::Bytes),
         ("seal", Kind::Bytes),
         ("refs", Kind::Bytes),
     ],
-};
+);
 
 const HEADS: &str = "select k.item, t.n, t.hash from unnest($2::bigint[]) as k(item)
     cross join unnest($1::smallint[]) as s(shard)
     cross join lateral (select t.n, t.hash from event as t
-                        where t.shard = s.shard and t.item = k.item order by t.n desc limit 1) as t";
+                        where t.shard = s.shard and t.item = k.item
+                        order by t.n desc limit 1) as t";
 const PUT_COMMIT: &str = "insert into \"commit\" (shard, n, at, prev, seal, refs, counters)
     values ($1, $2, $3, $4, $5, $6, $7)";
 
 pub(in crate::postgres) fn write(pen: &mut Pen<'_>, view: &View, commit: &Commit) -> Answer<()> {
     let mut events: Vec<&Event> = view.events.iter().collect();
     events.sort_unstable_by_key(|e| (e.item, e.n));
-    let mut fresh = EVENT.copied();
+    let mut fresh = EVENT.fresh();
     for e in events {
         let row: [Cell<'_>; 12] = [
             e.item.0.into(),
@@ -97,12 +98,8 @@ pub(in crate::postgres) fn wish_heads<'k>(
     keys: &'k [ItemId],
     wishes: &mut Wishes<'k>,
 ) -> Answer<()> {
-    const FOUND: Table = Table {
-        name: "event",
-        key: 2,
-        fixed: 0,
-        columns: &[("item", Kind::I8), ("n", Kind::I8), ("hash", Kind::Bytes)],
-    };
+    static FOUND: Table =
+        Table::new("event", 2, 0, &[("item", Kind::I8), ("n", Kind::I8), ("hash", Kind::Bytes)]);
     wishes.find(
         (HEADS, &FOUND, &[]),
         keys,

@@ -16,11 +16,11 @@ use crate::postgres::pen::Pen;
 use crate::postgres::table::Table;
 use crate::postgres::wire::{Grid, Kind};
 
-pub(in crate::postgres) const FLOW: Table = Table {
-    name: "flow",
-    key: 1,
-    fixed: 0,
-    columns: &[
+pub(in crate::postgres) static FLOW: Table = Table::new(
+    "flow",
+    1,
+    0,
+    &[
         ("id", Kind::I8),
         ("collection", Kind::I8),
         ("name", Kind::Text),
@@ -28,47 +28,47 @@ pub(in crate::postgres) const FLOW: Table = Table {
         ("removed", Kind::Flag),
         ("taken", Kind::Bytes),
     ],
-};
+);
 
-pub(in crate::postgres) const VERSION: Table = Table {
-    name: "version",
-    key: 1,
-    fixed: 2,
-    columns: &[
+pub(in crate::postgres) static VERSION: Table = Table::new(
+    "version",
+    1,
+    2,
+    &[
         ("id", Kind::I8),
         ("flow", Kind::I8),
         ("digest", Kind::Bytes),
         ("definition", Kind::Text),
         ("at", Kind::I8),
     ],
-};
+);
 
 /// The quiet part; counts and front are a tally.
-pub(in crate::postgres) const QUEUE: Table = Table {
-    name: "queue",
-    key: 1,
-    fixed: 2,
-    columns: &[
+pub(in crate::postgres) static QUEUE: Table = Table::new(
+    "queue",
+    1,
+    2,
+    &[
         ("id", Kind::I8),
         ("flow", Kind::I8),
         ("step", Kind::Text),
         ("collection", Kind::I8),
         ("labels", Kind::Text),
     ],
-};
+);
 
-const BY_DIGEST: &str = "select t.id, t.flow, t.digest
+const BY_DIGEST: &str = "select t.id, k.flow, k.digest
     from unnest($2::bigint[], $3::bytea[]) as k(flow, digest)
     cross join unnest($1::smallint[]) as s(shard)
-    join version as t on t.shard = s.shard and t.flow = k.flow and t.digest = k.digest";
+    cross join lateral (select t.id from version as t where t.shard = s.shard and t.flow = k.flow
+                        and t.digest = k.digest limit 1) as t";
 
-pub(in crate::postgres) fn all_queues() -> String {
-    let (select, join) = (QUEUE.select(), tally::join(Of::Queue));
-    format!(
-        "select {select}, v.vals from queue as t {join} \
-         where t.shard = any($1::smallint[]) order by t.id"
-    )
-}
+pub(in crate::postgres) const QUEUES: &str =
+    "select t.id, t.flow, t.step, t.collection, t.labels, v.vals
+    from queue as t
+    cross join lateral (select v.vals from tally as v where v.shard = t.shard and v.kind = 0
+                        and v.id = t.id order by v.rev desc limit 1) as v
+    where t.shard = any($1::smallint[]) order by t.id";
 
 pub(in crate::postgres) fn write(
     pen: &mut Pen<'_>,
@@ -138,7 +138,7 @@ pub(in crate::postgres) fn wish_whole(wishes: &mut Wishes<'_>) -> Answer<()> {
         view.flows.load(flow.id, Some(flow));
         Ok(())
     })?;
-    wishes.ask(&all_queues(), None, &[], |words, rows, view| {
+    wishes.ask(QUEUES, None, &[], |words, rows, view| {
         for row in rows {
             let queue = queue_of(&Cells::new(words, &QUEUE, row))?;
             view.queue_names.load((queue.flow, queue.step.clone()), Some(queue.id));
@@ -153,7 +153,7 @@ pub(in crate::postgres) fn wish_versions<'k>(
     wishes: &mut Wishes<'k>,
 ) -> Answer<()> {
     wishes.find(
-        (&VERSION.find(), &VERSION, &[]),
+        (VERSION.find(), &VERSION, &[]),
         keys,
         |k, grid| Ok(grid.push(&[k.0.into()])?),
         VERSION.key_grid(),

@@ -11,11 +11,11 @@ use crate::postgres::pen::Pen;
 use crate::postgres::table::Table;
 use crate::postgres::wire::Kind;
 
-pub(in crate::postgres) const HOLD: Table = Table {
-    name: "hold",
-    key: 1,
-    fixed: 0,
-    columns: &[
+pub(in crate::postgres) static HOLD: Table = Table::new(
+    "hold",
+    1,
+    0,
+    &[
         ("id", Kind::I8),
         ("scope", Kind::I2),
         ("subject", Kind::I8),
@@ -24,12 +24,12 @@ pub(in crate::postgres) const HOLD: Table = Table {
         ("since", Kind::I8),
         ("until", Kind::I8),
     ],
-};
+);
 /// Where a hold's row names words.
 pub(in crate::postgres) const HOLD_WORDS: &[usize] = &[4];
 
-pub(in crate::postgres) const HELD: Table =
-    Table { name: "held", key: 2, fixed: 0, columns: &[("hold", Kind::I8), ("task", Kind::I8)] };
+pub(in crate::postgres) static HELD: Table =
+    Table::new("held", 2, 0, &[("hold", Kind::I8), ("task", Kind::I8)]);
 
 pub(in crate::postgres) fn write(pen: &mut Pen<'_>, view: &View) -> Answer<()> {
     let words = pen.words;

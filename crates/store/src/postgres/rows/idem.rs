@@ -12,11 +12,11 @@ use crate::postgres::pen::Pen;
 use crate::postgres::table::Table;
 use crate::postgres::wire::Kind;
 
-pub(in crate::postgres) const IDEM: Table = Table {
-    name: "idem",
-    key: 1,
-    fixed: 0,
-    columns: &[
+pub(in crate::postgres) static IDEM: Table = Table::new(
+    "idem",
+    1,
+    0,
+    &[
         ("key", Kind::Text),
         ("digest", Kind::Bytes),
         ("made", Kind::I2),
@@ -25,7 +25,7 @@ pub(in crate::postgres) const IDEM: Table = Table {
         ("n", Kind::I8),
         ("task", Kind::I8),
     ],
-};
+);
 
 pub(in crate::postgres) fn write(pen: &mut Pen<'_>, view: &View) -> Answer<()> {
     pen.keep(
@@ -49,7 +49,7 @@ pub(in crate::postgres) fn write(pen: &mut Pen<'_>, view: &View) -> Answer<()> {
 
 pub(in crate::postgres) fn wish<'k>(keys: &'k [Text], wishes: &mut Wishes<'k>) -> Answer<()> {
     wishes.find(
-        (&IDEM.find(), &IDEM, &[]),
+        (IDEM.find(), &IDEM, &[]),
         keys,
         |k, grid| Ok(grid.push(&[(&**k).into()])?),
         IDEM.key_grid(),

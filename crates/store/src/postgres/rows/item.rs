@@ -15,12 +15,11 @@ use crate::postgres::table::Table;
 use crate::postgres::wire::{Grid, Kind};
 use crate::postgres::words::Words;
 
-pub(in crate::postgres) const ITEM: Table = Table {
-    name: "item",
-    key: 1,
-    // An item's natural key and first sight never change.
-    fixed: 4,
-    columns: &[
+pub(in crate::postgres) static ITEM: Table = Table::new(
+    "item",
+    1,
+    4,
+    &[
         ("id", Kind::I8),
         ("collection", Kind::I8),
         ("kind", Kind::I4),
@@ -33,15 +32,15 @@ pub(in crate::postgres) const ITEM: Table = Table {
         ("changed_seq", Kind::I8),
         ("deleted", Kind::Flag),
     ],
-};
+);
 /// Where an item's row names words.
 pub(in crate::postgres) const ITEM_WORDS: &[usize] = &[2];
 
-pub(in crate::postgres) const MARK: Table = Table {
-    name: "mark",
-    key: 2,
-    fixed: 0,
-    columns: &[
+pub(in crate::postgres) static MARK: Table = Table::new(
+    "mark",
+    2,
+    0,
+    &[
         ("item", Kind::I8),
         ("name", Kind::I4),
         ("n", Kind::I8),
@@ -50,14 +49,15 @@ pub(in crate::postgres) const MARK: Table = Table {
         ("at", Kind::I8),
         ("hidden", Kind::Flag),
     ],
-};
+);
 /// Where a mark's row names words.
 pub(in crate::postgres) const MARK_WORDS: &[usize] = &[1];
 
 // The collection is of one shard, so the words are too: no shard is needed to find the item.
-const BY_KEY: &str = "select t.id, t.collection, t.kind, t.key
+const BY_KEY: &str = "select t.id, k.collection, k.kind, k.key
     from unnest($2::bigint[], $3::integer[], $4::text[]) as k(collection, kind, key)
-    join item as t on t.collection = k.collection and t.kind = k.kind and t.key = k.key
+    cross join lateral (select t.id, t.shard from item as t where t.collection = k.collection
+                        and t.kind = k.kind and t.key = k.key limit 1) as t
     where t.shard = any($1::smallint[])";
 
 pub(in crate::postgres) fn write(pen: &mut Pen<'_>, view: &View, highest: Highest) -> Answer<()> {
@@ -99,7 +99,7 @@ pub(in crate::postgres) fn write(pen: &mut Pen<'_>, view: &View, highest: Highes
 
 pub(in crate::postgres) fn wish<'k>(keys: &'k [ItemId], wishes: &mut Wishes<'k>) -> Answer<()> {
     wishes.find(
-        (&ITEM.find(), &ITEM, ITEM_WORDS),
+        (ITEM.find(), &ITEM, ITEM_WORDS),
         keys,
         |k, grid| Ok(grid.push(&[k.0.into()])?),
         ITEM.key_grid(),
@@ -113,17 +113,12 @@ pub(in crate::postgres) fn wish_keys<'k>(
     words: &Words,
     wishes: &mut Wishes<'k>,
 ) -> Answer<()> {
-    const FOUND: Table = Table {
-        name: "item",
-        key: 1,
-        fixed: 0,
-        columns: &[
-            ("id", Kind::I8),
-            ("collection", Kind::I8),
-            ("kind", Kind::I4),
-            ("key", Kind::Text),
-        ],
-    };
+    static FOUND: Table = Table::new(
+        "item",
+        1,
+        0,
+        &[("id", Kind::I8), ("collection", Kind::I8), ("kind", Kind::I4), ("key", Kind::Text)],
+    );
     wishes.find(
         (BY_KEY, &FOUND, &[2]),
         keys,
@@ -149,7 +144,7 @@ pub(in crate::postgres) fn wish_marks<'k>(
     wishes: &mut Wishes<'k>,
 ) -> Answer<()> {
     wishes.find(
-        (&MARK.find(), &MARK, MARK_WORDS),
+        (MARK.find(), &MARK, MARK_WORDS),
         keys,
         |(item, name), grid| {
             for name in words.ids(name) {
@@ -167,12 +162,7 @@ pub(in crate::postgres) fn wish_of_collection<'k>(
     keys: Vec<(CollectionId, Option<ItemId>, usize)>,
     wishes: &mut Wishes<'k>,
 ) -> Answer<()> {
-    const ORDER: Table = Table {
-        name: "item",
-        key: 1,
-        fixed: 0,
-        columns: &[("collection", Kind::I8), ("id", Kind::I8)],
-    };
+    static ORDER: Table = Table::new("item", 1, 0, &[("collection", Kind::I8), ("id", Kind::I8)]);
     wishes.stretch(
         (&ORDER.stretch(&["collection"], &["id"]), &ORDER, &[]),
         keys,

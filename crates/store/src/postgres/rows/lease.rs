@@ -12,11 +12,11 @@ use crate::postgres::pen::Pen;
 use crate::postgres::table::Table;
 use crate::postgres::wire::{Cell, Kind};
 
-pub(in crate::postgres) const LEASE: Table = Table {
-    name: "lease",
-    key: 1,
-    fixed: 0,
-    columns: &[
+pub(in crate::postgres) static LEASE: Table = Table::new(
+    "lease",
+    1,
+    0,
+    &[
         ("id", Kind::Bytes),
         ("worker", Kind::I4),
         ("actor", Kind::I4),
@@ -26,7 +26,7 @@ pub(in crate::postgres) const LEASE: Table = Table {
         ("due_at", Kind::I8),
         ("grips", Kind::Text),
     ],
-};
+);
 /// Where a lease's row names words.
 pub(in crate::postgres) const LEASE_WORDS: &[usize] = &[1, 2];
 
@@ -53,7 +53,7 @@ pub(in crate::postgres) fn write(pen: &mut Pen<'_>, view: &View) -> Answer<()> {
 
 pub(in crate::postgres) fn wish<'k>(keys: &'k [LeaseId], wishes: &mut Wishes<'k>) -> Answer<()> {
     wishes.find(
-        (&LEASE.find(), &LEASE, LEASE_WORDS),
+        (LEASE.find(), &LEASE, LEASE_WORDS),
         keys,
         |k, grid| Ok(grid.push(&[lease_bytes(*k).into()])?),
         LEASE.key_grid(),
@@ -66,12 +66,7 @@ pub(in crate::postgres) fn wish_due(
     keys: Vec<((), Option<(Time, LeaseId)>, usize)>,
     wishes: &mut Wishes<'_>,
 ) -> Answer<()> {
-    const ORDER: Table = Table {
-        name: "lease",
-        key: 2,
-        fixed: 0,
-        columns: &[("due_at", Kind::I8), ("id", Kind::Bytes)],
-    };
+    static ORDER: Table = Table::new("lease", 2, 0, &[("due_at", Kind::I8), ("id", Kind::Bytes)]);
     wishes.stretch(
         (&ORDER.stretch(&[], &["due_at", "id"]), &ORDER, &[]),
         keys,

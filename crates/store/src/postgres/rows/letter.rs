@@ -12,24 +12,19 @@ use crate::postgres::pen::Pen;
 use crate::postgres::table::Table;
 use crate::postgres::wire::Kind;
 
-pub(in crate::postgres) const DESTINATION: Table = Table {
-    name: "destination",
-    key: 1,
-    fixed: 0,
-    columns: &[("key", Kind::Text), ("next", Kind::I8), ("tries", Kind::I8), ("due_at", Kind::I8)],
-};
+pub(in crate::postgres) static DESTINATION: Table = Table::new(
+    "destination",
+    1,
+    0,
+    &[("key", Kind::Text), ("next", Kind::I8), ("tries", Kind::I8), ("due_at", Kind::I8)],
+);
 
-pub(in crate::postgres) const LETTER: Table = Table {
-    name: "letter",
-    key: 2,
-    fixed: 0,
-    columns: &[
-        ("destination", Kind::Text),
-        ("n", Kind::I8),
-        ("body", Kind::Text),
-        ("at", Kind::I8),
-    ],
-};
+pub(in crate::postgres) static LETTER: Table = Table::new(
+    "letter",
+    2,
+    0,
+    &[("destination", Kind::Text), ("n", Kind::I8), ("body", Kind::Text), ("at", Kind::I8)],
+);
 
 pub(in crate::postgres) fn write(pen: &mut Pen<'_>, view: &View) -> Answer<()> {
     pen.keep(
@@ -57,7 +52,7 @@ pub(in crate::postgres) fn wish_destinations<'k>(
     wishes: &mut Wishes<'k>,
 ) -> Answer<()> {
     wishes.find(
-        (&DESTINATION.find(), &DESTINATION, &[]),
+        (DESTINATION.find(), &DESTINATION, &[]),
         keys,
         |k, grid| Ok(grid.push(&[(&**k).into()])?),
         DESTINATION.key_grid(),

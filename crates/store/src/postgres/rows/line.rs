@@ -14,43 +14,31 @@ use crate::postgres::pen::Pen;
 use crate::postgres::table::Table;
 use crate::postgres::wire::{Cell, Kind};
 
-pub(in crate::postgres) const READY: Table = Table {
-    name: "ready",
-    key: 4,
-    fixed: 0,
-    columns: &[("queue", Kind::I8), ("behind", Kind::I4), ("ord", Kind::I8), ("task", Kind::I8)],
-};
+pub(in crate::postgres) static READY: Table = Table::new(
+    "ready",
+    4,
+    0,
+    &[("queue", Kind::I8), ("behind", Kind::I4), ("ord", Kind::I8), ("task", Kind::I8)],
+);
 
-pub(in crate::postgres) const LINE: Table = Table {
-    name: "line",
-    key: 4,
-    fixed: 0,
-    columns: &[("slots", Kind::Text), ("behind", Kind::I4), ("ord", Kind::I8), ("task", Kind::I8)],
-};
+pub(in crate::postgres) static LINE: Table = Table::new(
+    "line",
+    4,
+    0,
+    &[("slots", Kind::Text), ("behind", Kind::I4), ("ord", Kind::I8), ("task", Kind::I8)],
+);
 
-pub(in crate::postgres) const TIMER: Table =
-    Table { name: "timer", key: 2, fixed: 0, columns: &[("at", Kind::I8), ("task", Kind::I8)] };
+pub(in crate::postgres) static TIMER: Table =
+    Table::new("timer", 2, 0, &[("at", Kind::I8), ("task", Kind::I8)]);
 
-pub(in crate::postgres) const INSTANCE: Table = Table {
-    name: "instance",
-    key: 3,
-    fixed: 0,
-    columns: &[("queue", Kind::I8), ("ordinal", Kind::I8), ("task", Kind::I8)],
-};
+pub(in crate::postgres) static INSTANCE: Table =
+    Table::new("instance", 3, 0, &[("queue", Kind::I8), ("ordinal", Kind::I8), ("task", Kind::I8)]);
 
-pub(in crate::postgres) const NEWEST: Table = Table {
-    name: "newest",
-    key: 1,
-    fixed: 0,
-    columns: &[("queue", Kind::I8), ("ordinal", Kind::I8), ("task", Kind::I8)],
-};
+pub(in crate::postgres) static NEWEST: Table =
+    Table::new("newest", 1, 0, &[("queue", Kind::I8), ("ordinal", Kind::I8), ("task", Kind::I8)]);
 
-pub(in crate::postgres) const SLOTS: Table = Table {
-    name: "slots",
-    key: 1,
-    fixed: 0,
-    columns: &[("key", Kind::Text), ("max", Kind::I8), ("used", Kind::I8)],
-};
+pub(in crate::postgres) static SLOTS: Table =
+    Table::new("slots", 1, 0, &[("key", Kind::Text), ("max", Kind::I8), ("used", Kind::I8)]);
 
 // From the start of a queue the search begins at its front, which the tally keeps: what was taken
 // from there lately may not be cleaned up yet, and would have to be passed over.
@@ -172,7 +160,7 @@ pub(in crate::postgres) fn wish_newest<'k>(
     wishes: &mut Wishes<'k>,
 ) -> Answer<()> {
     wishes.find(
-        (&NEWEST.find(), &NEWEST, &[]),
+        (NEWEST.find(), &NEWEST, &[]),
         keys,
         |k, grid| Ok(grid.push(&[k.0.into()])?),
         NEWEST.key_grid(),
@@ -183,7 +171,7 @@ pub(in crate::postgres) fn wish_newest<'k>(
 
 pub(in crate::postgres) fn wish_slots<'k>(keys: &'k [Text], wishes: &mut Wishes<'k>) -> Answer<()> {
     wishes.find(
-        (&SLOTS.find(), &SLOTS, &[]),
+        (SLOTS.find(), &SLOTS, &[]),
         keys,
         |k, grid| Ok(grid.push(&[(&**k).into()])?),
         SLOTS.key_grid(),

@@ -11,18 +11,18 @@ use crate::postgres::pen::Pen;
 use crate::postgres::table::Table;
 use crate::postgres::wire::Kind;
 
-pub(in crate::postgres) const MANIFEST: Table = Table {
-    name: "manifest",
-    key: 2,
-    fixed: 0,
-    columns: &[
+pub(in crate::postgres) static MANIFEST: Table = Table::new(
+    "manifest",
+    2,
+    0,
+    &[
         ("task", Kind::I8),
         ("token", Kind::I8),
         ("state", Kind::I2),
         ("text", Kind::Text),
         ("at", Kind::I8),
     ],
-};
+);
 
 pub(in crate::postgres) fn write(pen: &mut Pen<'_>, view: &View) -> Answer<()> {
     let key = |(task, token): &(TaskId, Token)| Ok([task.0.into(), token.0.into()]);
@@ -38,7 +38,7 @@ pub(in crate::postgres) fn wish<'k>(
     wishes: &mut Wishes<'k>,
 ) -> Answer<()> {
     wishes.find(
-        (&MANIFEST.find(), &MANIFEST, &[]),
+        (MANIFEST.find(), &MANIFEST, &[]),
         keys,
         |(task, token), grid| Ok(grid.push(&[task.0.into(), token.0.into()])?),
         MANIFEST.key_grid(),

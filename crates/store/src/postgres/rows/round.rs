@@ -11,11 +11,11 @@ use crate::postgres::pen::Pen;
 use crate::postgres::table::Table;
 use crate::postgres::wire::Kind;
 
-pub(in crate::postgres) const ROUND: Table = Table {
-    name: "round",
-    key: 3,
-    fixed: 0,
-    columns: &[
+pub(in crate::postgres) static ROUND: Table = Table::new(
+    "round",
+    3,
+    0,
+    &[
         ("item", Kind::I8),
         ("flow", Kind::I8),
         ("round", Kind::I8),
@@ -29,7 +29,7 @@ pub(in crate::postgres) const ROUND: Table = Table {
         ("blocking", Kind::U4),
         ("batch", Kind::I8),
     ],
-};
+);
 
 pub(in crate::postgres) fn write(pen: &mut Pen<'_>, view: &View) -> Answer<()> {
     let key = |k: &RoundKey| Ok([k.item.0.into(), k.flow.0.into(), k.round.into()]);
@@ -54,7 +54,7 @@ pub(in crate::postgres) fn write(pen: &mut Pen<'_>, view: &View) -> Answer<()> {
 
 pub(in crate::postgres) fn wish<'k>(keys: &'k [RoundKey], wishes: &mut Wishes<'k>) -> Answer<()> {
     wishes.find(
-        (&ROUND.find(), &ROUND, &[]),
+        (ROUND.find(), &ROUND, &[]),
         keys,
         |k, grid| Ok(grid.push(&[k.item.0.into(), k.flow.0.into(), k.round.into()])?),
         ROUND.key_grid(),

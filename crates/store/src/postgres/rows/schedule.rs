@@ -15,11 +15,11 @@ use crate::postgres::wire::Kind;
 const MISSED: [Missed; 3] = [Missed::Latest, Missed::All, Missed::Skip];
 const OVERLAP: [Overlap; 3] = [Overlap::Skip, Overlap::Allow, Overlap::Replace];
 
-pub(in crate::postgres) const SCHEDULE: Table = Table {
-    name: "schedule",
-    key: 1,
-    fixed: 0,
-    columns: &[
+pub(in crate::postgres) static SCHEDULE: Table = Table::new(
+    "schedule",
+    1,
+    0,
+    &[
         ("id", Kind::I8),
         ("flow", Kind::I8),
         ("item", Kind::I8),
@@ -31,7 +31,7 @@ pub(in crate::postgres) const SCHEDULE: Table = Table {
         ("last_round", Kind::I8),
         ("removed", Kind::Flag),
     ],
-};
+);
 
 pub(in crate::postgres) fn write(pen: &mut Pen<'_>, view: &View) -> Answer<()> {
     pen.keep(

@@ -95,15 +95,6 @@ pub(in crate::postgres) fn delete(pen: &mut Pen<'_>, of: Of, ids: Vec<i64>) -> A
     Ok(())
 }
 
-/// Joins the newest numbers of `t.id` as `v.vals`.
-pub(in crate::postgres) fn join(of: Of) -> String {
-    format!(
-        "cross join lateral (select v.vals from tally as v where v.shard = t.shard \
-         and v.kind = {} and v.id = t.id order by v.rev desc limit 1) as v",
-        of as i64
-    )
-}
-
 /// The counts of a queue and its front.
 pub(in crate::postgres) fn queue_of(cells: &Cells<'_>, i: usize) -> Answer<([i64; 7], Rank)> {
     let values = numbers(cells, i, QUEUE_WIDTH)?;

@@ -18,12 +18,11 @@ use crate::postgres::wire::{Grid, Kind};
 
 const SPOTS: [Spot; 4] = [Spot::Nowhere, Spot::Queue, Spot::Line, Spot::Timer];
 
-pub(in crate::postgres) const BODY: Table = Table {
-    name: "body",
-    key: 1,
-    // A task's natural key never changes.
-    fixed: 4,
-    columns: &[
+pub(in crate::postgres) static BODY: Table = Table::new(
+    "body",
+    1,
+    4,
+    &[
         ("id", Kind::I8),
         ("item", Kind::I8),
         ("queue", Kind::I8),
@@ -38,13 +37,13 @@ pub(in crate::postgres) const BODY: Table = Table {
         ("fingerprint", Kind::Text),
         ("depth", Kind::I8),
     ],
-};
+);
 
-pub(in crate::postgres) const TASK: Table = Table {
-    name: "task",
-    key: 1,
-    fixed: 0,
-    columns: &[
+pub(in crate::postgres) static TASK: Table = Table::new(
+    "task",
+    1,
+    0,
+    &[
         ("id", Kind::I8),
         ("state", Kind::I2),
         ("token", Kind::I8),
@@ -63,13 +62,14 @@ pub(in crate::postgres) const TASK: Table = Table {
         ("cause_task", Kind::I8),
         ("since", Kind::I8),
     ],
-};
+);
 
-const BY_KEY: &str = "select t.id, t.item, t.queue, t.part, t.round
+const BY_KEY: &str = "select t.id, k.item, k.queue, k.part, k.round
     from unnest($2::bigint[], $3::bigint[], $4::text[], $5::bigint[])
         as k(item, queue, part, round)
-    join body as t on t.item = k.item and t.queue = k.queue and t.round = k.round
-        and t.part = k.part
+    cross join lateral (select t.id, t.shard from body as t where t.item = k.item
+                        and t.queue = k.queue and t.round = k.round and t.part = k.part
+                        limit 1) as t
     where t.shard = any($1::smallint[])";
 // One seek per queue of the flow; there are as many as it has steps.
 const LATEST_ROUNDS: &str = "select k.item, k.flow, max(newest.round)
@@ -141,7 +141,7 @@ pub(in crate::postgres) fn write(
 
 pub(in crate::postgres) fn wish<'k>(keys: &'k [TaskId], wishes: &mut Wishes<'k>) -> Answer<()> {
     wishes.find(
-        (&TASK.find(), &TASK, &[]),
+        (TASK.find(), &TASK, &[]),
         keys,
         |k, grid| Ok(grid.push(&[k.0.into()])?),
         TASK.key_grid(),
@@ -155,7 +155,7 @@ pub(in crate::postgres) fn wish_bodies<'k>(
     wishes: &mut Wishes<'k>,
 ) -> Answer<()> {
     wishes.find(
-        (&BODY.find(), &BODY, &[]),
+        (BODY.find(), &BODY, &[]),
         keys,
         |k, grid| Ok(grid.push(&[k.0.into()])?),
         BODY.key_grid(),
@@ -168,18 +168,18 @@ pub(in crate::postgres) fn wish_keys<'k>(
     keys: &'k [TaskKey],
     wishes: &mut Wishes<'k>,
 ) -> Answer<()> {
-    const FOUND: Table = Table {
-        name: "body",
-        key: 1,
-        fixed: 0,
-        columns: &[
+    static FOUND: Table = Table::new(
+        "body",
+        1,
+        0,
+        &[
             ("id", Kind::I8),
             ("item", Kind::I8),
             ("queue", Kind::I8),
             ("part", Kind::Text),
             ("round", Kind::I8),
         ],
-    };
+    );
     wishes.find(
         (BY_KEY, &FOUND, &[]),
         keys,
@@ -201,12 +201,8 @@ pub(in crate::postgres) fn wish_latest_rounds<'k>(
     keys: &'k [(ItemId, FlowId)],
     wishes: &mut Wishes<'k>,
 ) -> Answer<()> {
-    const FOUND: Table = Table {
-        name: "body",
-        key: 2,
-        fixed: 0,
-        columns: &[("item", Kind::I8), ("flow", Kind::I8), ("round", Kind::I8)],
-    };
+    static FOUND: Table =
+        Table::new("body", 2, 0, &[("item", Kind::I8), ("flow", Kind::I8), ("round", Kind::I8)]);
     wishes.find(
         (LATEST_ROUNDS, &FOUND, &[]),
         keys,
@@ -221,8 +217,7 @@ pub(in crate::postgres) fn wish_of_item<'k>(
     keys: Vec<(ItemId, Option<TaskId>, usize)>,
     wishes: &mut Wishes<'k>,
 ) -> Answer<()> {
-    const ORDER: Table =
-        Table { name: "body", key: 1, fixed: 0, columns: &[("item", Kind::I8), ("id", Kind::I8)] };
+    static ORDER: Table = Table::new("body", 1, 0, &[("item", Kind::I8), ("id", Kind::I8)]);
     wishes.stretch(
         (&ORDER.stretch(&["item"], &["id"]), &ORDER, &[]),
         keys,

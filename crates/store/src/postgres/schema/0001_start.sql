@@ -20,7 +20,9 @@ create table meta (
     key   text collate "C" primary key,
     value text collate "C" not null
 );
-comment on table meta is 'What this is: schema (number of the newest migration), shards (how many there are), incarnation (random, made once).';
+comment on table meta is
+    'What this is: schema (number of the newest migration), shards (how many there are), '
+    'incarnation (random, made once).';
 
 create table shard (
     shard    smallint primary key,
@@ -44,7 +46,9 @@ create table word (
     primary key (shard, id),
     unique (shard, text)
 );
-comment on table word is 'Names that repeat: kinds, event names, actors, workers. The upper 8 bits of id are the shard.';
+comment on table word is
+    'Names that repeat: kinds, event names, actors, workers. The upper 8 bits of id are the '
+    'shard.';
 
 create table tally (
     id    bigint not null,
@@ -55,10 +59,17 @@ create table tally (
     primary key (shard, kind, id, rev)
 ) with (autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_threshold = 500,
         autovacuum_vacuum_cost_delay = 0, autovacuum_analyze_scale_factor = 0.5);
-comment on table tally is 'Numbers that change with nearly every commit. A new row is added and the one before removed by its whole key, so that the newest is found at once, however many dead rows an old snapshot keeps.';
+comment on table tally is
+    'Numbers that change with nearly every commit. A new row is added and the one before '
+    'removed by its whole key, so that the newest is found at once, however many dead rows an '
+    'old snapshot keeps.';
 comment on column tally.kind is '0 queue, 1 collection, 2 batch';
 comment on column tally.rev is 'The commit that wrote it; the highest one counts.';
-comment on column tally.vals is 'queue: tasks in each of the seven states, then behind, ord and task of a place that no ready task stands before. collection: the turn in which a claim last took work. batch: state (0 open, 1 processing, 2 reporting, 3 completed, 4 failed, 5 deleted), total, open, done, failed, cancelled, generation.';
+comment on column tally.vals is
+    'queue: tasks in each of the seven states, then behind, ord and task of a place that no '
+    'ready task stands before. collection: the turn in which a claim last took work. batch: '
+    'state (0 open, 1 processing, 2 reporting, 3 completed, 4 failed, 5 deleted), total, open, '
+    'done, failed, cancelled, generation.';
 
 create table collection (
     id     bigint not null,
@@ -203,8 +214,12 @@ create table "commit" (
 ) with (autovacuum_vacuum_insert_scale_factor = 0.5, autovacuum_analyze_scale_factor = 0.5);
 comment on table "commit" is 'One row per commit. The newest of a shard is its head.';
 comment on column "commit".seal is 'SHA-256 over n, at, prev and the hashes of the events.';
-comment on column "commit".refs is 'The events it brought, in order, as pairs of varints: step of the item''s number, zigzag-coded, then n.';
-comment on column "commit".counters is 'Running numbers after it: collection, flow, version, queue, item, task, batch, hold, schedule, errand, turn, absent, epoch, clock.';
+comment on column "commit".refs is
+    'The events it brought, in order, as pairs of varints: step of the item''s number, '
+    'zigzag-coded, then n.';
+comment on column "commit".counters is
+    'Running numbers after it: collection, flow, version, queue, item, task, batch, hold, '
+    'schedule, errand, turn, absent, epoch, clock.';
 
 create table mark (
     item     bigint not null,
@@ -270,9 +285,12 @@ create table task (
         autovacuum_vacuum_insert_scale_factor = 0.5, autovacuum_analyze_scale_factor = 0.5);
 comment on table task is 'What changes about a task.';
 comment on column task.spot is 'Where it waits: 0 nowhere, 1 queue, 2 line, 3 timer.';
-comment on column task.cause is '0 none, 1 superseded, 2 trigger gone, 3 skipped, 4 operator, 5 permanent, 6 exhausted, 7 poison, 8 timeout, 9 transient, 10 not yet';
+comment on column task.cause is
+    '0 none, 1 superseded, 2 trigger gone, 3 skipped, 4 operator, 5 permanent, 6 exhausted, 7 '
+    'poison, 8 timeout, 9 transient, 10 not yet';
 comment on column task.cause_task is 'By which task it was superseded.';
-comment on column task.stuck is 'The state, when somebody must look: waiting, held, failed, cancelled.';
+comment on column task.stuck is
+    'The state, when somebody must look: waiting, held, failed, cancelled.';
 -- Ready, leased and done tasks are left out, and the column does not change on the way from one of
 -- these to the other: such an update touches no index.
 create index task_stuck on task (shard, stuck, id) where stuck is not null;
@@ -372,7 +390,9 @@ create table edge (
     address text collate "C" not null,
     primary key (shard, absent, target, address, task)
 ) with (autovacuum_vacuum_scale_factor = 0.05);
-comment on table edge is 'Unsatisfied dependencies: task waits for a task (absent 0, target) or for one that does not exist yet (absent 1, address).';
+comment on table edge is
+    'Unsatisfied dependencies: task waits for a task (absent 0, target) or for one that does '
+    'not exist yet (absent 1, address).';
 comment on column edge.settled is 'Any end satisfies it; otherwise only done or skipped.';
 comment on column edge."inner" is 'Both ends are of one round or revision.';
 create index edge_task on edge (shard, task, absent, target, address);
@@ -391,7 +411,8 @@ create table lease (
 ) with (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 500,
         autovacuum_vacuum_cost_delay = 0);
 comment on column lease.due_at is 'When something is due next: expiry, deadline, silence.';
-comment on column lease.grips is 'JSON array of [task, token, basis, stopping, deadline, silent_at].';
+comment on column lease.grips is
+    'JSON array of [task, token, basis, stopping, deadline, silent_at].';
 create index lease_due on lease (shard, due_at, id);
 
 create table batch (
@@ -429,7 +450,9 @@ create table errand (
     primary key (shard, id)
 ) with (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_cost_delay = 0);
 comment on table errand is 'Durable follow-up of a fact that was too large for its commit.';
-comment on column errand.follow is '0 settled, 1 bind, 2 supersede, 3 wake, 4 fill, 5 release, 6 report, 7 cancel batch, 8 delete batch, 9 retry batch, 10 delete item, 11 reprioritise';
+comment on column errand.follow is
+    '0 settled, 1 bind, 2 supersede, 3 wake, 4 fill, 5 release, 6 report, 7 cancel batch, 8 '
+    'delete batch, 9 retry batch, 10 delete item, 11 reprioritise';
 comment on column errand.subject is 'The number of the task, item, flow, hold or batch.';
 
 create table destination (
