@@ -9,8 +9,8 @@ use super::fault::{Answer, corrupt};
 use super::known::Known;
 use super::pen::Pen;
 use super::rows::{
-    batch, collection, edge, errand, event, flow, hold, idem, item, lease, letter, line, manifest,
-    round, schedule, task,
+    batch, collection, edge, errand, event, flow, hold, idem, item, key, lease, letter, line,
+    manifest, round, schedule, task,
 };
 use super::table::Table;
 use super::wire::{Kind, Script};
@@ -68,6 +68,7 @@ fn rows(pen: &mut Pen<'_>, known: &Known, view: &View, commit: &Commit) -> Answe
     flow::write(pen, view, known, commit.n)?;
     hold::write(pen, view)?;
     schedule::write(pen, view)?;
+    key::write(pen, view)?;
     item::write(pen, view, known.items)?;
     task::write(pen, view, (known.bodies, known.tasks))?;
     round::write(pen, view)?;

@@ -35,7 +35,8 @@ impl Database {
         let notify = address.notify;
         let pool = Arc::new(Pool::new(address, options.patience));
         let standing = migrate::migrate(&pool)?;
-        let ringer = notify.then(|| Ringer::new(Arc::clone(&pool), standing.shards));
+        let voice = standing.voice;
+        let ringer = notify.then(|| Ringer::new(&pool, voice));
         let (shards, incarnation) = (standing.shards, standing.incarnation);
         Ok(Self { pool, shards, incarnation, options, ringer: ringer.map(Arc::new) })
     }
@@ -81,10 +82,9 @@ impl seam::Database for Database {
     }
 
     fn signals(&self) -> Result<Option<Box<dyn Signals>>, StoreError> {
-        if self.ringer.is_none() {
-            return Ok(None);
-        }
-        Ok(Some(Box::new(Listener::new(Arc::clone(&self.pool), self.shards))))
+        let Some(ringer) = &self.ringer else { return Ok(None) };
+        let (pool, voice) = (Arc::clone(&self.pool), ringer.voice().to_owned());
+        Ok(Some(Box::new(Listener::new(pool, self.shards, voice))))
     }
 
     fn describe(&self) -> Description {

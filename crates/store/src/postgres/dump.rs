@@ -6,8 +6,8 @@ use super::cells::Cells;
 use super::desk::{Desk, Mode};
 use super::fault::Answer;
 use super::rows::{
-    batch, collection, counter, edge, errand, event, flow, hold, idem, item, lease, letter, line,
-    manifest, round, schedule, task,
+    batch, collection, counter, edge, errand, event, flow, hold, idem, item, key, lease, letter,
+    line, manifest, round, schedule, task,
 };
 use super::table::Table;
 use crate::world::World;
@@ -64,6 +64,8 @@ fn definitions(desk: &mut Desk, world: &mut World) -> Answer<()> {
     world.holds.extend(rows.into_iter().map(|r| (r.id, r)));
     let rows = all(desk, &schedule::SCHEDULE, &[], schedule::schedule_of)?;
     world.schedules.extend(rows.into_iter().map(|r| (r.id, r)));
+    let rows = all(desk, &key::KEY, &[], key::key_of)?;
+    world.keys.extend(rows.into_iter().map(|r| (r.id.clone(), r)));
     Ok(())
 }
 

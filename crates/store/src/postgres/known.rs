@@ -76,7 +76,7 @@ impl Known {
         for row in replies.next().unwrap_or_default().rows {
             let cells = Cells::new(&desk.words, &flow::QUEUE, &row);
             let queue = flow::queue_of(&cells)?;
-            known.queues.insert(queue.id, (queue, tally::queue_of(&cells, 5)?.1));
+            known.queues.insert(queue.id, (queue, tally::queue_of(&cells, 6)?.1));
         }
         for row in replies.next().unwrap_or_default().rows {
             let cells = Cells::new(&desk.words, &HIGHEST_TABLE, &row);

@@ -9,8 +9,8 @@ use super::cells::Cells;
 use super::desk::Desk;
 use super::fault::Answer;
 use super::rows::{
-    batch, collection, counter, edge, errand, event, flow, hold, idem, item, lease, letter, line,
-    manifest, round, schedule, task,
+    batch, collection, counter, edge, errand, event, flow, hold, idem, item, key, lease, letter,
+    line, manifest, round, schedule, task,
 };
 use super::table::Table;
 use super::wire::{Cell, Grid, Kind, Row, Script};
@@ -24,6 +24,7 @@ pub(super) fn whole(desk: &mut Desk, view: &mut View) -> Answer<()> {
     flow::wish_whole(&mut wishes)?;
     hold::wish_whole(&mut wishes)?;
     schedule::wish_whole(&mut wishes)?;
+    key::wish_whole(&mut wishes)?;
     wishes.grant(desk, view)
 }
 
@@ -48,6 +49,9 @@ fn name_in(need: &Need) -> Option<&Name> {
     }
     None
 }
+
+/// Stretches of a list: whose, after which entry, how many.
+pub(super) type Stretches<P, K> = Vec<(P, Option<K>, usize)>;
 
 /// What was asked for: statements, and what is done with their answers.
 pub(super) struct Wishes<'k> {
@@ -135,7 +139,7 @@ impl<'k> Wishes<'k> {
     pub(super) fn stretch<P, K, R>(
         &mut self,
         (sql, table, words): (&str, &'static Table, &'static [usize]),
-        keys: Vec<(P, Option<K>, usize)>,
+        keys: Stretches<P, K>,
         bind: impl for<'b> Fn(&'b P, Option<&'b K>) -> Vec<Cell<'b>>,
         kinds: &[Kind],
         reach: fn(&mut View) -> &mut Ranged<P, K, R>,
@@ -204,7 +208,7 @@ macro_rules! wanted {
         #[derive(Default)]
         struct Wanted {
             $($field: Vec<$key>,)*
-            $($lfield: Vec<($owner, Option<$lkey>, usize)>,)*
+            $($lfield: Stretches<$owner, $lkey>,)*
         }
 
         impl Wanted {
@@ -213,7 +217,8 @@ macro_rules! wanted {
                     // Whole tables are loaded when the transaction begins.
                     Need::Collection(_) | Need::CollectionName(_) | Need::Flow(_)
                     | Need::FlowName(_) | Need::Queue(_) | Need::QueueName(_) | Need::Hold(_)
-                    | Need::HoldScope(_) | Need::Schedule(_) | Need::Counter(_) => {}
+                    | Need::HoldScope(_) | Need::Schedule(_) | Need::Counter(_)
+                    | Need::Key(_) => {}
                     $(Need::$need(key) => self.$field.push(key.clone()),)*
                     $(Need::$lneed(owner, after, n) => {
                         self.$lfield.push((owner.clone(), after.clone(), *n));

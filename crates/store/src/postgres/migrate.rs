@@ -32,6 +32,8 @@ const LOCK: i64 = -1;
 pub(super) struct Standing {
     pub(super) shards: u16,
     pub(super) incarnation: String,
+    /// A name for whoever opened it this time.
+    pub(super) voice: String,
 }
 
 /// Runs the migrations the schema has not seen; refuses one that has seen more than we can deal
@@ -76,8 +78,9 @@ fn bring_up(talk: &mut Talk, pool: &Pool) -> Answer<Standing> {
     let incarnation = meta(talk, "incarnation", pool)?;
     let incarnation =
         incarnation.ok_or_else(|| corrupt("table meta, row incarnation: is missing"))?;
+    let voice = random_name(talk, pool)?;
     talk.say("commit", until)?;
-    Ok(Standing { shards, incarnation })
+    Ok(Standing { shards, incarnation, voice })
 }
 
 /// The number of the newest migration the schema has seen, 0 when it is not there.
@@ -131,7 +134,7 @@ fn step(talk: &mut Talk, number: usize, migration: &Migration, pool: &Pool) -> A
     let mut notes = vec![("schema", number.to_string()), ("oldest", migration.oldest.to_string())];
     if number == 1 {
         notes.push(("shards", pool.address.shards.to_string()));
-        notes.push(("incarnation", incarnation(talk, pool)?));
+        notes.push(("incarnation", random_name(talk, pool)?));
         let last = i64::from(pool.address.shards) - 1;
         let mut script = Script::default();
         script.with(Kind::I4, last)?.ask(
@@ -151,8 +154,8 @@ fn step(talk: &mut Talk, number: usize, migration: &Migration, pool: &Pool) -> A
     Ok(())
 }
 
-/// A name no other database has: made of what differs between any two that are made.
-fn incarnation(talk: &mut Talk, pool: &Pool) -> Answer<String> {
+/// A name nobody else has.
+fn random_name(talk: &mut Talk, pool: &Pool) -> Answer<String> {
     let mut script = Script::default();
     script.ask("select gen_random_uuid()::text || clock_timestamp()::text")?;
     let row = first(talk, script, pool)?;

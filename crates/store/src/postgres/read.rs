@@ -1,5 +1,7 @@
 //! The read-only side: one picture of the database per call, never waiting for a lane.
 
+use std::collections::HashMap;
+
 use armarius_core::event::{Commit, Event};
 use armarius_core::ids::{BatchId, CollectionId, ItemId, QueueId, TaskId};
 use armarius_core::rows::{Batch, Body, Item, Task};
@@ -57,6 +59,25 @@ impl Reader for PostgresReader {
             let rows = desk.rows(script, event::EVENT_WORDS)?;
             let read = |row| event::event_of(&Cells::new(&desk.words, &event::EVENT, row));
             rows.iter().map(read).collect()
+        })
+    }
+
+    fn head(&mut self) -> Result<CommitHead, StoreError> {
+        self.still(head)
+    }
+
+    fn events_at(&mut self, refs: &[(ItemId, i64)]) -> Result<Vec<Event>, StoreError> {
+        self.still(|desk| {
+            let mut keys = event::EVENT.key_grid();
+            refs.iter().try_for_each(|(item, n)| keys.push(&[item.0.into(), (*n).into()]))?;
+            let mut script = desk.ask_shards()?;
+            script.with_grid(keys)?.ask(event::EVENT.find())?;
+            let rows = desk.rows(script, event::EVENT_WORDS)?;
+            let read = |row| event::event_of(&Cells::new(&desk.words, &event::EVENT, row));
+            let events: Vec<Event> = rows.iter().map(read).collect::<Answer<_>>()?;
+            let mut found: HashMap<(ItemId, i64), Event> =
+                events.into_iter().map(|e| ((e.item, e.n), e)).collect();
+            Ok(refs.iter().filter_map(|at| found.remove(at)).collect())
         })
     }
 

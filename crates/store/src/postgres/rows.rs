@@ -13,6 +13,7 @@ pub(super) mod flow;
 pub(super) mod hold;
 pub(super) mod idem;
 pub(super) mod item;
+pub(super) mod key;
 pub(super) mod lease;
 pub(super) mod letter;
 pub(super) mod line;

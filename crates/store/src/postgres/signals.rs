@@ -31,18 +31,28 @@ pub(super) struct Ringer {
     /// Shards to be told about, one bit each.
     rung: Arc<AtomicU64>,
     wake: SyncSender<()>,
+    voice: String,
 }
 
 impl Ringer {
-    pub(super) fn new(pool: Arc<Pool>, _shards: u16) -> Self {
+    pub(super) fn new(pool: &Arc<Pool>, voice: String) -> Self {
         let (wake, woken) = sync_channel(1);
         let rung = Arc::new(AtomicU64::new(0));
-        let (own, weak) = (Arc::clone(&rung), Arc::downgrade(&pool));
+        let teller = Teller {
+            pool: Arc::downgrade(pool),
+            rung: Arc::clone(&rung),
+            voice: voice.clone(),
+            talk: None,
+        };
         // Without a thread nobody is told, and polling stands behind it.
         let thread = thread::Builder::new().name("armarius-ringer".to_owned());
-        let for_thread = weak.clone();
-        thread.spawn(move || tell(&for_thread, &own, &woken)).ok();
-        Self { pool: weak, rung, wake }
+        thread.spawn(move || teller.run(&woken)).ok();
+        Self { pool: Arc::downgrade(pool), rung, wake, voice }
+    }
+
+    /// Who speaks.
+    pub(super) fn voice(&self) -> &str {
+        &self.voice
     }
 
     /// Notes that a shard has news. Never waits.
@@ -55,31 +65,40 @@ impl Ringer {
     }
 }
 
-/// Tells until the ringer is gone.
-fn tell(pool: &Weak<Pool>, rung: &AtomicU64, woken: &Receiver<()>) {
-    let mut talk = None;
-    while woken.recv().is_ok() {
-        thread::sleep(GATHER);
-        let shards = rung.swap(0, Ordering::Relaxed);
-        let Some(pool) = pool.upgrade() else { return };
-        if shards != 0 && tell_once(&pool, &mut talk, shards).is_err() {
-            talk = None;
-            thread::sleep(PAUSE);
-        }
-    }
+/// The thread's side.
+struct Teller {
+    pool: Weak<Pool>,
+    rung: Arc<AtomicU64>,
+    voice: String,
+    talk: Option<Talk>,
 }
 
-fn tell_once(pool: &Pool, talk: &mut Option<Talk>, shards: u64) -> Answer<()> {
-    let talk = match talk {
-        Some(talk) => talk,
-        None => talk.insert(pool.connect()?),
-    };
-    let mut script = Script::default();
-    let text = format!("{shards:x}");
-    script.with(Kind::Text, channel(pool))?.with(Kind::Text, text)?;
-    script.ask("select pg_notify($1, $2)")?;
-    talk.run(script, tick() + TELL_MAX)?;
-    Ok(())
+impl Teller {
+    /// Tells until the ringer is gone.
+    fn run(mut self, woken: &Receiver<()>) {
+        while woken.recv().is_ok() {
+            thread::sleep(GATHER);
+            let shards = self.rung.swap(0, Ordering::Relaxed);
+            let Some(pool) = self.pool.upgrade() else { return };
+            if shards != 0 && self.tell(&pool, shards).is_err() {
+                self.talk = None;
+                thread::sleep(PAUSE);
+            }
+        }
+    }
+
+    fn tell(&mut self, pool: &Pool, shards: u64) -> Answer<()> {
+        let talk = match &mut self.talk {
+            Some(talk) => talk,
+            none @ None => none.insert(pool.connect()?),
+        };
+        let mut script = Script::default();
+        let text = format!("{} {shards:x}", self.voice);
+        script.with(Kind::Text, channel(pool))?.with(Kind::Text, text)?;
+        script.ask("select pg_notify($1, $2)")?;
+        talk.run(script, tick() + TELL_MAX)?;
+        Ok(())
+    }
 }
 
 /// Listens to others, on a connection of its own.
@@ -87,12 +106,14 @@ fn tell_once(pool: &Pool, talk: &mut Option<Talk>, shards: u64) -> Answer<()> {
 pub(super) struct Listener {
     pool: Arc<Pool>,
     shards: u16,
+    /// Who not to listen to: what this server commits it knows.
+    own_voice: String,
     talk: Option<Talk>,
 }
 
 impl Listener {
-    pub(super) fn new(pool: Arc<Pool>, shards: u16) -> Self {
-        Self { pool, shards, talk: None }
+    pub(super) fn new(pool: Arc<Pool>, shards: u16, own_voice: String) -> Self {
+        Self { pool, shards, own_voice, talk: None }
     }
 
     fn listen(&mut self) -> Answer<Talk> {
@@ -106,18 +127,17 @@ impl Listener {
 impl Signals for Listener {
     fn wait(&mut self, patience: Duration) -> Result<Vec<u16>, StoreError> {
         let until = tick() + patience;
-        let mut talk = match self.talk.take() {
-            Some(talk) => talk,
-            None => {
-                self.talk = Some(self.listen()?);
-                // Whatever was told before was not heard.
-                return Ok((0..self.shards).collect());
-            }
+        let Some(mut talk) = self.talk.take() else {
+            self.talk = Some(self.listen()?);
+            // Whatever was told before was not heard.
+            return Ok((0..self.shards).collect());
         };
         talk.listen(until)?;
         let told: Vec<String> = talk.told.drain(..).collect();
         self.talk = Some(talk);
-        let bits = told.iter().filter_map(|text| u64::from_str_radix(text, 16).ok());
+        let others = told.iter().filter_map(|text| text.split_once(' '));
+        let others = others.filter(|(voice, _)| *voice != self.own_voice);
+        let bits = others.filter_map(|(_, bits)| u64::from_str_radix(bits, 16).ok());
         let bits = bits.fold(0, |all, one| all | one);
         let shards = (0..self.shards).filter(|shard| bits >> (shard % 64) & 1 == 1);
         Ok(shards.collect::<BTreeSet<_>>().into_iter().collect())

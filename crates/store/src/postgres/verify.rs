@@ -126,7 +126,7 @@ fn named_by(desk: &mut Desk, commit: &Commit) -> Answer<HashMap<(ItemId, i64), E
         keys.push(&[item.0.into(), (*n).into()])?;
     }
     let mut script = desk.ask_shards()?;
-    script.with_grid(keys)?.ask(&stored::EVENT.find())?;
+    script.with_grid(keys)?.ask(stored::EVENT.find())?;
     let rows = desk.rows(script, stored::EVENT_WORDS)?;
     let events = events_of(desk, &rows)?;
     Ok(events.into_iter().map(|e| ((e.item, e.n), e)).collect())

@@ -9,8 +9,9 @@ use super::audit::{self, Pieces};
 use super::desk::Desk;
 use super::fault::{Answer, OrFault as _};
 use super::lock::Lock;
-use super::verify::{self, Verified};
+use super::verify;
 use super::{migrate, place};
+use crate::chain::Verified;
 
 /// Told how far a long look is: what is looked at, how much of it, out of about how much.
 pub type Watch<'w> = dyn FnMut(&'static str, u64, u64) + 'w;

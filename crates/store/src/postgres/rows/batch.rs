@@ -8,7 +8,7 @@ use super::round;
 use super::tally::{self, Of, Sheet};
 use crate::postgres::cells::Cells;
 use crate::postgres::fault::Answer;
-use crate::postgres::load::Wishes;
+use crate::postgres::load::{Stretches, Wishes};
 use crate::postgres::pen::Pen;
 use crate::postgres::table::Table;
 use crate::postgres::wire::Kind;
@@ -60,8 +60,8 @@ const FIND: &str = concat!(
 );
 
 pub(in crate::postgres) fn write(pen: &mut Pen<'_>, view: &View, rev: i64) -> Answer<()> {
-    let gone = view.batches.changes().filter(|c| c.1.is_none()).map(|c| c.0.0).collect();
-    tally::delete(pen, Of::Batch, gone)?;
+    let gone: Vec<i64> = view.batches.changes().filter(|c| c.1.is_none()).map(|c| c.0.0).collect();
+    tally::delete(pen, Of::Batch, &gone)?;
     pen.delete(&BATCH, &view.batches, |k| Ok([k.0.into()]))?;
     let (mut rows, mut sheet) = (BATCH.grid(), Sheet::new(Of::Batch));
     for (id, batch) in view.batches.changes() {
@@ -97,7 +97,7 @@ pub(in crate::postgres) fn wish<'k>(keys: &'k [BatchId], wishes: &mut Wishes<'k>
 }
 
 pub(in crate::postgres) fn wish_members(
-    keys: Vec<(BatchId, Option<i64>, usize)>,
+    keys: Stretches<BatchId, i64>,
     wishes: &mut Wishes<'_>,
 ) -> Answer<()> {
     wishes.stretch(

@@ -53,7 +53,7 @@ pub(in crate::postgres) fn write(
         let ids = gone.iter().copied();
         pen.script.with(Kind::I2, i64::from(pen.shard))?.with_list(Kind::I8, ids)?.ask(UNPLACE)?;
     }
-    tally::delete(pen, Of::Collection, gone)?;
+    tally::delete(pen, Of::Collection, &gone)?;
     pen.delete(&COLLECTION, &view.collections, |k| Ok([k.0.into()]))?;
     let (mut rows, mut sheet) = (COLLECTION.grid(), Sheet::new(Of::Collection));
     let mut names: Vec<&str> = Vec::new();

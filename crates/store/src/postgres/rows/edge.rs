@@ -7,7 +7,7 @@ use armarius_core::view::View;
 
 use crate::postgres::cells::Cells;
 use crate::postgres::fault::Answer;
-use crate::postgres::load::Wishes;
+use crate::postgres::load::{Stretches, Wishes};
 use crate::postgres::pen::Pen;
 use crate::postgres::table::Table;
 use crate::postgres::wire::Kind;
@@ -45,7 +45,7 @@ pub(in crate::postgres) fn write(pen: &mut Pen<'_>, view: &View) -> Answer<()> {
 }
 
 pub(in crate::postgres) fn wish_dependents(
-    keys: Vec<(Target, Option<TaskId>, usize)>,
+    keys: Stretches<Target, TaskId>,
     wishes: &mut Wishes<'_>,
 ) -> Answer<()> {
     wishes.stretch(
@@ -63,7 +63,7 @@ pub(in crate::postgres) fn wish_dependents(
 }
 
 pub(in crate::postgres) fn wish_blockers(
-    keys: Vec<(TaskId, Option<Target>, usize)>,
+    keys: Stretches<TaskId, Target>,
     wishes: &mut Wishes<'_>,
 ) -> Answer<()> {
     wishes.stretch(

@@ -6,7 +6,7 @@ use armarius_core::view::View;
 
 use crate::postgres::cells::Cells;
 use crate::postgres::fault::Answer;
-use crate::postgres::load::Wishes;
+use crate::postgres::load::{Stretches, Wishes};
 use crate::postgres::pen::Pen;
 use crate::postgres::table::Table;
 use crate::postgres::wire::Kind;
@@ -52,7 +52,7 @@ pub(in crate::postgres) fn write(pen: &mut Pen<'_>, view: &View) -> Answer<()> {
 }
 
 pub(in crate::postgres) fn wish(
-    keys: Vec<((), Option<ErrandId>, usize)>,
+    keys: Stretches<(), ErrandId>,
     wishes: &mut Wishes<'_>,
 ) -> Answer<()> {
     wishes.stretch(

@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use armarius_core::flow::{Digest, codec};
+use armarius_core::flow::{Digest, Way, codec};
 use armarius_core::ids::{CollectionId, FlowId, QueueId, VersionId};
 use armarius_core::rows::{FlowRow, Queue, Version};
 use armarius_core::view::View;
 
 use super::tally::{self, Of, Sheet};
-use crate::postgres::cells::{Cells, lease_bytes, list_text};
+use crate::postgres::cells::{Cells, lease_bytes, list_text, position};
 use crate::postgres::fault::Answer;
 use crate::postgres::known::Known;
 use crate::postgres::load::Wishes;
@@ -54,6 +54,7 @@ pub(in crate::postgres) static QUEUE: Table = Table::new(
         ("step", Kind::Text),
         ("collection", Kind::I8),
         ("labels", Kind::Text),
+        ("way", Kind::I2),
     ],
 );
 
@@ -64,7 +65,7 @@ const BY_DIGEST: &str = "select t.id, k.flow, k.digest
                         and t.digest = k.digest limit 1) as t";
 
 pub(in crate::postgres) const QUEUES: &str =
-    "select t.id, t.flow, t.step, t.collection, t.labels, v.vals
+    "select t.id, t.flow, t.step, t.collection, t.labels, t.way, v.vals
     from queue as t
     cross join lateral (select v.vals from tally as v where v.shard = t.shard and v.kind = 0
                         and v.id = t.id order by v.rev desc limit 1) as v
@@ -106,8 +107,8 @@ pub(in crate::postgres) fn write(
 
 /// Queues whose ready tasks changed get a new front, whether their counts changed or not.
 fn write_queues(pen: &mut Pen<'_>, view: &View, known: &Known, rev: i64) -> Answer<()> {
-    let gone = view.queues.changes().filter(|c| c.1.is_none()).map(|c| c.0.0).collect();
-    tally::delete(pen, Of::Queue, gone)?;
+    let gone: Vec<i64> = view.queues.changes().filter(|c| c.1.is_none()).map(|c| c.0.0).collect();
+    tally::delete(pen, Of::Queue, &gone)?;
     pen.delete(&QUEUE, &view.queues, |k| Ok([k.0.into()]))?;
     let mut rows = QUEUE.grid();
     for (id, queue) in view.queues.changes() {
@@ -117,8 +118,15 @@ fn write_queues(pen: &mut Pen<'_>, view: &View, known: &Known, rev: i64) -> Answ
             continue;
         }
         let (flow, step, labels) = (q.flow.0, &*q.step, list_text(&q.labels)?);
-        let collection = q.collection.0;
-        rows.push(&[id.0.into(), flow.into(), step.into(), collection.into(), labels.into()])?;
+        let (collection, way) = (q.collection.0, position(&Way::ALL, &q.way));
+        rows.push(&[
+            id.0.into(),
+            flow.into(),
+            step.into(),
+            collection.into(),
+            labels.into(),
+            way.into(),
+        ])?;
     }
     pen.put_or_add(&QUEUE, rows)?;
     let mut sheet = Sheet::new(Of::Queue);
@@ -205,6 +213,7 @@ pub(in crate::postgres) fn queue_of(cells: &Cells<'_>) -> Answer<Queue> {
         step: cells.name(2)?,
         collection: CollectionId(cells.int(3)?),
         labels: cells.names(4)?,
-        counts: tally::queue_of(cells, 5)?.0,
+        way: cells.one_of(5, &Way::ALL)?,
+        counts: tally::queue_of(cells, 6)?.0,
     })
 }

@@ -6,7 +6,7 @@ use armarius_core::view::View;
 
 use crate::postgres::cells::Cells;
 use crate::postgres::fault::Answer;
-use crate::postgres::load::Wishes;
+use crate::postgres::load::{Stretches, Wishes};
 use crate::postgres::pen::Pen;
 use crate::postgres::table::Table;
 use crate::postgres::wire::Kind;
@@ -64,7 +64,7 @@ pub(in crate::postgres) fn wish_whole(wishes: &mut Wishes<'_>) -> Answer<()> {
 }
 
 pub(in crate::postgres) fn wish_held(
-    keys: Vec<(HoldId, Option<TaskId>, usize)>,
+    keys: Stretches<HoldId, TaskId>,
     wishes: &mut Wishes<'_>,
 ) -> Answer<()> {
     wishes.stretch(

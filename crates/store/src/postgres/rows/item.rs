@@ -9,7 +9,7 @@ use armarius_core::view::View;
 use crate::postgres::cells::{Cells, list_text};
 use crate::postgres::fault::Answer;
 use crate::postgres::known::Highest;
-use crate::postgres::load::Wishes;
+use crate::postgres::load::{Stretches, Wishes};
 use crate::postgres::pen::Pen;
 use crate::postgres::table::Table;
 use crate::postgres::wire::{Grid, Kind};
@@ -159,7 +159,7 @@ pub(in crate::postgres) fn wish_marks<'k>(
 }
 
 pub(in crate::postgres) fn wish_of_collection<'k>(
-    keys: Vec<(CollectionId, Option<ItemId>, usize)>,
+    keys: Stretches<CollectionId, ItemId>,
     wishes: &mut Wishes<'k>,
 ) -> Answer<()> {
     static ORDER: Table = Table::new("item", 1, 0, &[("collection", Kind::I8), ("id", Kind::I8)]);

@@ -7,7 +7,7 @@ use armarius_core::view::View;
 use crate::grips;
 use crate::postgres::cells::{Cells, lease_bytes};
 use crate::postgres::fault::Answer;
-use crate::postgres::load::Wishes;
+use crate::postgres::load::{Stretches, Wishes};
 use crate::postgres::pen::Pen;
 use crate::postgres::table::Table;
 use crate::postgres::wire::{Cell, Kind};
@@ -63,7 +63,7 @@ pub(in crate::postgres) fn wish<'k>(keys: &'k [LeaseId], wishes: &mut Wishes<'k>
 }
 
 pub(in crate::postgres) fn wish_due(
-    keys: Vec<((), Option<(Time, LeaseId)>, usize)>,
+    keys: Stretches<(), (Time, LeaseId)>,
     wishes: &mut Wishes<'_>,
 ) -> Answer<()> {
     static ORDER: Table = Table::new("lease", 2, 0, &[("due_at", Kind::I8), ("id", Kind::Bytes)]);

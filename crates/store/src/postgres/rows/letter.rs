@@ -7,7 +7,7 @@ use armarius_core::view::View;
 
 use crate::postgres::cells::Cells;
 use crate::postgres::fault::Answer;
-use crate::postgres::load::Wishes;
+use crate::postgres::load::{Stretches, Wishes};
 use crate::postgres::pen::Pen;
 use crate::postgres::table::Table;
 use crate::postgres::wire::Kind;
@@ -62,7 +62,7 @@ pub(in crate::postgres) fn wish_destinations<'k>(
 }
 
 pub(in crate::postgres) fn wish_due(
-    keys: Vec<((), Option<(Time, Text)>, usize)>,
+    keys: Stretches<(), (Time, Text)>,
     wishes: &mut Wishes<'_>,
 ) -> Answer<()> {
     let sql = DESTINATION
@@ -82,7 +82,7 @@ pub(in crate::postgres) fn wish_due(
 }
 
 pub(in crate::postgres) fn wish_letters(
-    keys: Vec<(Text, Option<i64>, usize)>,
+    keys: Stretches<Text, i64>,
     wishes: &mut Wishes<'_>,
 ) -> Answer<()> {
     wishes.stretch(

@@ -9,7 +9,7 @@ use armarius_core::view::View;
 use super::tally::RANK_MIN;
 use crate::postgres::cells::Cells;
 use crate::postgres::fault::Answer;
-use crate::postgres::load::Wishes;
+use crate::postgres::load::{Stretches, Wishes};
 use crate::postgres::pen::Pen;
 use crate::postgres::table::Table;
 use crate::postgres::wire::{Cell, Kind};
@@ -88,7 +88,7 @@ pub(in crate::postgres) fn write(pen: &mut Pen<'_>, view: &View) -> Answer<()> {
 }
 
 pub(in crate::postgres) fn wish_ready(
-    keys: Vec<(QueueId, Option<Rank>, usize)>,
+    keys: Stretches<QueueId, Rank>,
     wishes: &mut Wishes<'_>,
 ) -> Answer<()> {
     wishes.stretch(
@@ -105,7 +105,7 @@ pub(in crate::postgres) fn wish_ready(
 }
 
 pub(in crate::postgres) fn wish_lines(
-    keys: Vec<(Text, Option<Rank>, usize)>,
+    keys: Stretches<Text, Rank>,
     wishes: &mut Wishes<'_>,
 ) -> Answer<()> {
     wishes.stretch(
@@ -122,7 +122,7 @@ pub(in crate::postgres) fn wish_lines(
 }
 
 pub(in crate::postgres) fn wish_timers(
-    keys: Vec<((), Option<(Time, TaskId)>, usize)>,
+    keys: Stretches<(), (Time, TaskId)>,
     wishes: &mut Wishes<'_>,
 ) -> Answer<()> {
     wishes.stretch(
@@ -139,7 +139,7 @@ pub(in crate::postgres) fn wish_timers(
 }
 
 pub(in crate::postgres) fn wish_instances(
-    keys: Vec<(QueueId, Option<(i64, TaskId)>, usize)>,
+    keys: Stretches<QueueId, (i64, TaskId)>,
     wishes: &mut Wishes<'_>,
 ) -> Answer<()> {
     wishes.stretch(

@@ -81,7 +81,7 @@ impl Sheet {
 }
 
 /// Removes the numbers of things that are gone.
-pub(in crate::postgres) fn delete(pen: &mut Pen<'_>, of: Of, ids: Vec<i64>) -> Answer<()> {
+pub(in crate::postgres) fn delete(pen: &mut Pen<'_>, of: Of, ids: &[i64]) -> Answer<()> {
     if ids.is_empty() {
         return Ok(());
     }

@@ -11,7 +11,7 @@ use super::event::state_code;
 use crate::postgres::cells::{Cells, lease_bytes, position};
 use crate::postgres::fault::Answer;
 use crate::postgres::known::Highest;
-use crate::postgres::load::Wishes;
+use crate::postgres::load::{Stretches, Wishes};
 use crate::postgres::pen::Pen;
 use crate::postgres::table::Table;
 use crate::postgres::wire::{Grid, Kind};
@@ -214,7 +214,7 @@ pub(in crate::postgres) fn wish_latest_rounds<'k>(
 }
 
 pub(in crate::postgres) fn wish_of_item<'k>(
-    keys: Vec<(ItemId, Option<TaskId>, usize)>,
+    keys: Stretches<ItemId, TaskId>,
     wishes: &mut Wishes<'k>,
 ) -> Answer<()> {
     static ORDER: Table = Table::new("body", 1, 0, &[("item", Kind::I8), ("id", Kind::I8)]);

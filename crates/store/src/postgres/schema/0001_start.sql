@@ -117,6 +117,7 @@ create table queue (
     collection bigint not null,
     flow       bigint not null,
     shard      smallint not null,
+    way        smallint not null,
     step       text collate "C" not null,
     labels     text collate "C" not null,
     primary key (shard, id),
@@ -124,6 +125,8 @@ create table queue (
 );
 comment on table queue is 'Queues; how many tasks they have stands in tally.';
 comment on column queue.labels is 'JSON array of what a worker must have.';
+comment on column queue.way is
+    'How the step is run: 0 command, 1 script, 2 image, 3 outside, 4 built-in.';
 
 create table hold (
     id      bigint not null,
@@ -156,6 +159,27 @@ create table schedule (
 );
 comment on column schedule.missed is '0 latest, 1 all, 2 skip';
 comment on column schedule.overlap is '0 skip, 1 allow, 2 replace';
+
+create table key (
+    item        bigint not null,
+    made_at     bigint not null,
+    changed_at  bigint not null,
+    revoked_at  bigint,
+    shard       smallint not null,
+    role        smallint not null,
+    digest      bytea not null,
+    id          text collate "C" not null,
+    name        text collate "C" not null,
+    collections text collate "C" not null,
+    primary key (shard, id)
+);
+comment on table key is
+    'Who may do what. The secret of a key is kept nowhere, only its SHA-256.';
+comment on column key.id is 'The public part, by which a presented key is found.';
+comment on column key.item is 'The item that carries the key''s own events.';
+comment on column key.role is
+    '0 submitter, 1 worker, 2 operator, 3 admin, 4 auditor';
+comment on column key.collections is 'JSON array, only these; empty for all.';
 
 create table item (
     id            bigint not null,
