@@ -100,7 +100,10 @@ impl Bell {
         }
         while let Some(id) = self.rung.first().copied() {
             if let Ok(Some(queue)) = view.queues.get(&id) {
-                let like = |order: &Order| matches!(&order.request.command, Command::Claim(c) if fits(c, queue, view));
+                let like = |order: &Order| {
+                    let command = &order.request.command;
+                    matches!(command, Command::Claim(claim) if fits(claim, queue, view))
+                };
                 if let Some(place) = seats.first(0, like) {
                     return Some((Ring::Queue(id), seats.take(place)?));
                 }

@@ -1,9 +1,9 @@
 //! Several lanes as one engine: where a command goes, and how a claim finds its shard.
 //!
 //! An engine on a database of several shards has a lane for each, and this between them. A command
-//! goes to the shard of its collection. **A claim travels**: it is tried in one shard at a time, the
-//! best head first ([`board`]), skipping shards that another engine is writing to, waiting for one
-//! only when nothing else is left. What finds nothing anywhere, after a look at all shards that
+//! goes to the shard of its collection. **A claim travels**: it is tried in one shard at a time,
+//! the best head first ([`board`]), skipping shards that another engine is writing to, waiting for
+//! one only when nothing else is left. What finds nothing anywhere, after a look at all shards that
 //! began when it was already here, waits in the hall, once for all lanes.
 //!
 //! **No work is missed.** Every shard counts its rings: moments at which it may have more work than

@@ -1,14 +1,14 @@
 //! Runs the rules of [`armarius_core`].
 //!
-//! An [`Engine`] has a thread – a lane – for every shard, which owns that shard's store; the embedded
-//! store is one shard. Everybody else holds a [`Handle`] and sends commands; replies leave after the
-//! change is durable.
+//! An [`Engine`] has a thread – a lane – for every shard, which owns that shard's store; the
+//! embedded store is one shard. Everybody else holds a [`Handle`] and sends commands; replies leave
+//! after the change is durable.
 //!
 //! Reading order: [`seam`] (what a store must do) · [`Handle`] (the way in) · `order`,
 //! [`urgency`], `queue` (the lines commands wait in) · `lane` (group commit) · `hall`, `bell`
-//! (claims that wait for work) · `floor` (several lanes as one engine) · `duties` (what the lane does by itself) · [`calendar`] (when schedules fire) ·
-//! [`clock`], [`chance`] (where time and randomness enter) · [`options`], [`exit`] (bounds and exit
-//! codes).
+//! (claims that wait for work) · `floor` (several lanes as one engine) · `duties` (what a lane does
+//! by itself) · [`calendar`] (when schedules fire) · [`clock`], [`chance`] (where time and
+//! randomness enter) · [`options`], [`exit`] (bounds and exit codes).
 //!
 //! Private to this workspace; it may change any day.
 

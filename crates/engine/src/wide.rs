@@ -1,7 +1,7 @@
 //! The read-only sides of several shards as one, for a database that has no better way.
 //!
-//! Every shard is asked for everything: right, and slow. Each shard's picture is consistent; between
-//! shards there is no common moment, as there is none between their commits.
+//! Every shard is asked for everything: right, and slow. Each shard's picture is consistent;
+//! between shards there is no common moment, as there is none between their commits.
 
 use std::fmt;
 

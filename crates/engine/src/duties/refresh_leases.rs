@@ -1,6 +1,6 @@
 //! After a start, every live lease gets a fresh term: its worker could not renew it meanwhile.
-//! A shared store's time goes on, and others renew leases meanwhile: there it is done only after the
-//! store itself was out of reach.
+//! A shared store's time goes on, and others renew leases meanwhile: there it is done only after
+//! the store itself was out of reach.
 //! Interval: once. Limit: the rules' `DUTY_ROWS_MAX` leases at a time. Command: `Refresh`.
 
 /// Whether it is still to be done.

@@ -22,8 +22,8 @@ const FRESH_FILE: &str = "bench.db";
 /// Drives full lifecycles and prints what came of it.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// `memory`, `sqlite:PATH` – a PATH that is a folder gets a fresh file that is removed again – or
-    /// `postgres://…`, where collections `bench-…` are made and stay.
+    /// `memory`, `sqlite:PATH` – a PATH that is a folder gets a fresh file that is removed again –
+    /// or `postgres://…`, where collections `bench-…` are made and stay.
     #[arg(long, env = "ARMARIUS_BENCH_STORE", hide_env_values = true, default_value = "memory")]
     store: String,
     /// Lifecycles to measure.
