@@ -13,6 +13,11 @@ struct Soak {
 
 const SOAKS: &[Soak] = &[
     Soak {
+        name: "chaos",
+        tries: "three servers and ten workers while PostgreSQL, servers and connections are killed",
+        minutes_max: 60,
+    },
+    Soak {
         name: "crash",
         tries: "a kill at every write and sync, hundreds of kills under load",
         minutes_max: 60,

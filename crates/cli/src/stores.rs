@@ -5,9 +5,9 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use armarius_engine::seam::{Description, Store, StoreError};
+use armarius_engine::seam::{Database as _, Description, Store, StoreError};
 use armarius_engine::{Engine, Fatal, Options, StartError};
-use armarius_store::{Memory, Sqlite, sqlite};
+use armarius_store::{Memory, Sqlite, postgres, sqlite};
 
 use crate::exit::Failure;
 
@@ -68,9 +68,10 @@ impl StoreAt {
                     .map_err(|error| unusable(&error))?;
                 start_one(Box::new(store), options)
             }
-            Self::Postgres(_) => {
-                let why = "this program knows no PostgreSQL yet";
-                Err(Failure::new(why, "use sqlite:PATH").into())
+            Self::Postgres(url) => {
+                let database = open_database(url)?;
+                let engine = Engine::start_all(&database, options).map_err(not_started)?;
+                Ok((engine, database.describe()))
             }
         }
     }
@@ -79,6 +80,27 @@ impl StoreAt {
 impl fmt::Debug for StoreAt {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.shown())
+    }
+}
+
+/// A database that many servers share.
+pub(crate) fn open_database(url: &str) -> anyhow::Result<postgres::Database> {
+    let opened = postgres::Database::open(url, postgres::Options::default());
+    opened.map_err(|error| no_database(&error))
+}
+
+/// Why a database cannot be used, with what to do about it.
+fn no_database(error: &StoreError) -> anyhow::Error {
+    let hint = match error {
+        StoreError::Unavailable(_) | StoreError::Unknown(_) => {
+            "is the database running, and may this user connect to it?"
+        }
+        StoreError::Unusable(_) => "check the address, and that no newer version has been here",
+        StoreError::Full(_) | StoreError::Corrupt(_) | StoreError::Disk(_) => hint_of(error),
+    };
+    match Fatal::of(error) {
+        Some(fatal) => Failure::fatal(&fatal, hint).into(),
+        None => Failure::new(error.to_string(), hint).into(),
     }
 }
 

@@ -11,6 +11,7 @@
 pub mod bench;
 pub mod dice;
 pub mod fan;
+pub mod node;
 pub mod pilot;
 pub mod player;
 pub mod script;

@@ -5,19 +5,24 @@
 //! counters, queues, limits, dependencies. It changes nothing, and the memory it takes does not
 //! grow with the store.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
+use armarius_core::event::Event;
+use armarius_core::ids::ItemId;
+use armarius_core::invariants;
 use armarius_engine::Fatal;
-use armarius_engine::seam::StoreError;
+use armarius_engine::seam::{Database as _, StoreError};
+use armarius_store::World;
 use armarius_store::sqlite::{Inspection, Verified};
 
 use crate::exit::Failure;
 use crate::paper::{self, Ink, clean};
 use crate::progress::{Progress, span};
-use crate::stores::StoreAt;
+use crate::stores::{self, StoreAt};
 
 /// What a store that contradicts itself exits with, as documented.
 const CORRUPT: u8 = 65;
@@ -28,8 +33,9 @@ const SHOWN_MAX: usize = 50;
 /// checked in the same way.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The store's file, as `sqlite:PATH`; the one in the data folder when absent.
-    #[arg(long)]
+    /// `sqlite:PATH` or `postgres://…`; the file in the data folder when absent. A PostgreSQL store
+    /// may be in use.
+    #[arg(long, value_name = "STORE", hide_env_values = true, hide_default_value = true)]
     store: Option<String>,
     /// The data folder.
     #[arg(long, default_value = crate::config::DATA_DEFAULT)]
@@ -48,15 +54,67 @@ pub(super) struct Findings {
 
 #[expect(clippy::needless_pass_by_value, reason = "every command is run in this way")]
 pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
-    let path = file_of(args.store.as_deref(), &args.data)?;
-    let inspection = Inspection::alone(&path).map_err(|error| in_use(&path, error))?;
-    let findings = look(&inspection);
+    let at = StoreAt::of(args.store.as_deref(), &args.data)?;
+    let findings = match &at {
+        StoreAt::Sqlite(_) => look_at_file(&file_of(args.store.as_deref(), &args.data)?)?,
+        StoreAt::Postgres(url) => look_at_database(url)?,
+        StoreAt::Memory => {
+            let why = "a store in memory ends with its process";
+            return Err(Failure::new(why, "name another with --store").into());
+        }
+    };
     if args.json {
-        paper::line(&as_json(&path, &findings).to_string())?;
+        paper::line(&as_json(&at, &findings).to_string())?;
     } else {
         tell(&findings)?;
     }
     Ok(if findings.wrong.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(CORRUPT) })
+}
+
+fn look_at_file(path: &Path) -> anyhow::Result<Findings> {
+    let inspection = Inspection::alone(path).map_err(|error| in_use(path, error))?;
+    Ok(look(&inspection))
+}
+
+/// Looks at one shard of a database after the other. Servers may go on meanwhile: each shard is read
+/// as of one moment, and held in memory while it is checked.
+fn look_at_database(url: &str) -> anyhow::Result<Findings> {
+    let began = Instant::now();
+    let database = stores::open_database(url)?;
+    let shards = database.shards();
+    let mut stage = Stage::default();
+    let (mut history, mut wrong) = (Verified::default(), Vec::new());
+    for shard in 0..shards {
+        stage.at("shards", shard.into(), shards.into());
+        let store = database.shard(shard).map_err(|error| stores::unusable(&error))?;
+        let named = |finding: String| format!("shard {shard}: {finding}");
+        match store.verify_everything() {
+            Ok(Verified { commits, events, items }) => {
+                history.commits += commits;
+                history.events += events;
+                history.items += items;
+            }
+            Err(error) => wrong.push(named(error.to_string())),
+        }
+        match store.dump() {
+            Ok(world) => wrong.extend(check(world).into_iter().map(named)),
+            Err(error) => wrong.push(named(error.to_string())),
+        }
+    }
+    Ok(Findings { history: Some(history), wrong, took: began.elapsed() })
+}
+
+/// Checks rows against each other and against the history.
+fn check(world: World) -> Vec<String> {
+    let events = world.events.clone();
+    let view = world.into_view();
+    let mut wrong = invariants::check(&view);
+    let mut histories: BTreeMap<ItemId, Vec<&Event>> = BTreeMap::new();
+    for ((item, _), event) in &events {
+        histories.entry(*item).or_default().push(event);
+    }
+    wrong.extend(invariants::check_history(&view, histories.into_iter()));
+    wrong
 }
 
 /// The store's file, which must be there.
@@ -136,10 +194,10 @@ fn in_use(path: &Path, error: StoreError) -> anyhow::Error {
     }
 }
 
-fn as_json(path: &Path, findings: &Findings) -> serde_json::Value {
+fn as_json(at: &StoreAt, findings: &Findings) -> serde_json::Value {
     let Findings { history, wrong, took } = findings;
     serde_json::json!({
-        "store": path.display().to_string(),
+        "store": at.shown(),
         "events": history.map(|h| h.events),
         "commits": history.map(|h| h.commits),
         "items": history.map(|h| h.items),

@@ -2,14 +2,17 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+mod proxy;
 mod room;
 mod soak;
 mod tracer;
 mod watched;
 
+mod chaos;
 mod crash;
 mod differential;
 mod doctor;
+mod failover;
 mod faults;
 mod named;
 mod several;

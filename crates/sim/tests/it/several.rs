@@ -8,6 +8,7 @@ use armarius_engine::seam::Database;
 use armarius_sim::bench::without_duties;
 use armarius_sim::script::BEGIN;
 use armarius_sim::{Bench, Dice, Tape};
+use armarius_store::conformance::cluster::Cluster;
 use armarius_store::memory::Shards;
 use armarius_store::{Clock, World};
 
@@ -83,5 +84,30 @@ fn engines_on_many_shards_of_memory_are_sound() {
         let (clock, hand) = Clock::hand(BEGIN);
         let database = Shards::new(4, clock);
         many_shards_are_sound(&database, &hand, seed, |shard| database.dump(shard));
+    }
+}
+
+/// A fresh database on the machine's PostgreSQL, with a clock moved by hand.
+fn postgres(shards: u16) -> (armarius_store::postgres::Database, Arc<AtomicI64>) {
+    let (clock, hand) = Clock::hand(BEGIN);
+    let url = format!("{}&shards={shards}", Cluster::shared().fresh_url());
+    let options = armarius_store::postgres::Options { clock, ..Default::default() };
+    (armarius_store::postgres::Database::open(&url, options).unwrap(), hand)
+}
+
+#[test]
+fn engines_on_one_shard_of_postgres_agree() {
+    for seed in seeds(2) {
+        let (database, hand) = postgres(1);
+        one_shard_agrees(&database, &hand, seed, || database.shard(0).unwrap().dump().unwrap());
+    }
+}
+
+#[test]
+fn engines_on_many_shards_of_postgres_are_sound() {
+    for seed in seeds(2) {
+        let (database, hand) = postgres(4);
+        let dump = |shard| database.shard(shard).unwrap().dump().unwrap();
+        many_shards_are_sound(&database, &hand, seed, dump);
     }
 }
