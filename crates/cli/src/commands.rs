@@ -19,6 +19,7 @@ mod man;
 mod outbox;
 mod restore;
 mod schedule;
+mod secret;
 mod serve;
 mod status;
 mod submit;
@@ -76,6 +77,8 @@ pub(crate) enum Command {
     Top(top::Args),
     /// Keys: who may do what.
     Key(key::Args),
+    /// Secrets: values that tasks get and nobody sees.
+    Secret(secret::Args),
     /// Stands above one task until nothing of it is left.
     #[command(hide = true)]
     Keep(keep::Args),
@@ -121,6 +124,7 @@ pub(crate) fn run(command: Command, config: Option<PathBuf>) -> anyhow::Result<E
         Command::Watch(args) => watch::run(args),
         Command::Top(args) => top::run(args),
         Command::Key(args) => key::run(args),
+        Command::Secret(args) => secret::run(&args),
         Command::Keep(args) => keep::run(args),
         Command::Launch(args) => launch::run(&args),
         Command::Doctor(args) => doctor::run(args),

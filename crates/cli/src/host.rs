@@ -12,7 +12,8 @@ use armarius_bridges::outbox::{self, Postman};
 use armarius_core::text::Name;
 use armarius_engine::{Engine, Fatal};
 use armarius_server::keys::Ring;
-use armarius_server::{App, listen, router};
+use armarius_server::{App, Shelf, listen, router};
+use armarius_store::OutputFiles;
 use armarius_wire::v1::key::Role;
 use tokio::sync::oneshot;
 
@@ -52,6 +53,9 @@ pub(crate) struct Place {
         value_name = "BOOL"
     )]
     pub(crate) behind_proxy: bool,
+    /// What a task writes is kept whole up to this size, such as 16M; of more, both ends are
+    #[arg(long, value_name = "BYTES", default_value = "16M", value_parser = worker::manner::bytes)]
+    pub(crate) output_max: u64,
     #[command(flatten)]
     pub(crate) outbox: Outbox,
 }
@@ -123,7 +127,7 @@ pub(crate) fn run(place: &Place, crew: Option<Crew>) -> anyhow::Result<ExitCode>
         keys.add_first(&Name::trusted(&name), &key_file)?;
         eprintln!("made an admin key for this machine: {}", key_file.display());
     }
-    let app = App::new(engine.handle(), keys, description);
+    let app = App::new(engine.handle(), keys, description).with_shelf(shelf(&data, place)?);
     let postman = Postman::start(engine.handle(), place.outbox.options()?)
         .context("cannot start delivering letters")?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -187,6 +191,7 @@ async fn serve(parts: Parts, address: SocketAddr) -> anyhow::Result<ExitCode> {
     }
     eprintln!("stopping");
     // Claims that wait for work are sent home by the engine; then the connections can end.
+    app.send_home();
     postman.stop();
     let stopped = tokio::task::spawn_blocking(move || engine.stop());
     linger.await;
@@ -204,6 +209,14 @@ fn start_worker(app: &App, server: &Server, crew: Crew) -> anyhow::Result<worker
     options.slots = usize::from(crew.slots);
     crew.manner.settle(&server.data, &mut options)?;
     worker::start(options)
+}
+
+/// What is kept beside the store.
+fn shelf(data: &Path, place: &Place) -> anyhow::Result<Shelf> {
+    let folder = data.join("output");
+    let outputs = OutputFiles::open(&folder, place.output_max)
+        .with_context(|| folder.display().to_string())?;
+    Ok(Shelf::new(std::sync::Arc::new(outputs), data.join("secrets")))
 }
 
 /// How this machine reaches a server that listens there.

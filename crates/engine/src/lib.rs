@@ -8,7 +8,8 @@
 //! [`urgency`], `queue` (the lines commands wait in) · `lane` (group commit) · `hall`, `bell`
 //! (claims that wait for work) · `floor` (several lanes as one engine) · `duties` (what a lane does
 //! by itself) · [`calendar`] (when schedules fire) · [`clock`], [`chance`] (where time and
-//! randomness enter) · [`options`], [`exit`] (bounds and exit codes).
+//! randomness enter) · [`options`], [`exit`] (bounds and exit codes) · [`output`] (where what tasks
+//! write is kept).
 //!
 //! Private to this workspace; it may change any day.
 
@@ -17,6 +18,7 @@ pub mod chance;
 pub mod clock;
 pub mod exit;
 pub mod options;
+pub mod output;
 pub mod seam;
 pub mod urgency;
 

@@ -71,6 +71,7 @@ pub const RULES: &[Rule] = &[
     rule("POST",   "/api/v1/claims",                         WORKS,           Small),
     rule("POST",   "/api/v1/leases/{lease}/heartbeat",       WORKS,           Small),
     rule("POST",   "/api/v1/leases/{lease}/give-back",       WORKS,           Small),
+    rule("POST",   "/api/v1/leases/{lease}/output",          WORKS,           Small),
     rule("POST",   "/api/v1/reports",                        WORKS,           Bulk),
 
     rule("GET",    "/api/v1/collections",                    READS,           Nothing),
@@ -96,6 +97,7 @@ pub const RULES: &[Rule] = &[
 
     rule("GET",    "/api/v1/tasks",                          READS,           Nothing),
     rule("GET",    "/api/v1/tasks/{task}",                   READS,           Nothing),
+    rule("GET",    "/api/v1/tasks/{task}/output",            READS,           Nothing),
     rule("POST",   "/api/v1/tasks/{task}/retry",             STEERS,          Small),
     rule("POST",   "/api/v1/tasks/{task}/skip",              STEERS,          Small),
     rule("POST",   "/api/v1/tasks/{task}/cancel",            STEERS,          Small),

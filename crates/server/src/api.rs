@@ -10,6 +10,7 @@ pub(crate) mod item;
 pub(crate) mod key;
 pub(crate) mod lease;
 pub(crate) mod outbox;
+pub(crate) mod output;
 pub(crate) mod report;
 pub(crate) mod round;
 pub(crate) mod schedule;

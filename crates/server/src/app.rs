@@ -1,6 +1,6 @@
 //! What the routes share: the way to the engine, the keys, what the store promises.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use armarius_core::command::{Claim, Command};
@@ -8,11 +8,12 @@ use armarius_core::reply::{Granted, Reply};
 use armarius_core::text::{Name, Text};
 use armarius_engine::seam::Description;
 use armarius_engine::{EngineError, Handle, Outcome, Request};
-use tokio::sync::oneshot;
+use tokio::sync::{oneshot, watch};
 
 use crate::keys::{Caller, Ring};
 use crate::look::{Look, Lost};
 use crate::problem::{Fault, Own};
+use crate::shelf::Shelf;
 
 /// What the routes share; cheap to clone.
 #[derive(Clone, Debug)]
@@ -24,13 +25,41 @@ struct Inner {
     keys: Ring,
     store: Description,
     began: Instant,
+    shelf: OnceLock<Shelf>,
+    /// Whether those who follow something are to leave.
+    home: watch::Sender<bool>,
 }
 
 impl App {
     /// Brings the parts together.
     #[must_use]
     pub fn new(handle: Handle, keys: Ring, store: Description) -> Self {
-        Self(Arc::new(Inner { handle, keys, store, began: Instant::now() }))
+        let (began, shelf, home) = (Instant::now(), OnceLock::new(), watch::Sender::new(false));
+        Self(Arc::new(Inner { handle, keys, store, began, shelf, home }))
+    }
+
+    /// Gives it a place for what is kept beside the store; the first one counts.
+    #[must_use]
+    pub fn with_shelf(self, shelf: Shelf) -> Self {
+        drop(self.0.shelf.set(shelf));
+        self
+    }
+
+    /// What is kept beside the store.
+    pub(crate) fn shelf(&self) -> Result<&Shelf, Fault> {
+        let none = || Fault::own(Own::Unavailable, "this server keeps no output", "ask another");
+        self.0.shelf.get().ok_or_else(none)
+    }
+
+    /// The server stops: whoever follows something is sent home. Claims that wait are answered by
+    /// the engine when it stops.
+    pub fn send_home(&self) {
+        self.0.home.send_replace(true);
+    }
+
+    /// Turns true when the server stops.
+    pub(crate) fn sent_home(&self) -> watch::Receiver<bool> {
+        self.0.home.subscribe()
     }
 
     /// The keys.

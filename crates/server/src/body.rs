@@ -36,6 +36,9 @@ pub(crate) struct Text {
     pub(crate) kind: String,
 }
 
+/// A body of bytes.
+pub(crate) struct Bytes(pub(crate) Vec<u8>);
+
 /// The query of a URL; unknown names are refused.
 pub(crate) struct Params<T>(pub(crate) T);
 
@@ -80,6 +83,18 @@ impl<S: Sync> FromRequest<S> for Text {
         let text = String::from_utf8(bytes)
             .map_err(|_| Fault::own(Own::BadRequest, "the body is not UTF-8", "send UTF-8 text"))?;
         Ok(Self { text, kind })
+    }
+}
+
+impl<S: Sync> FromRequest<S> for Bytes {
+    type Rejection = Fault;
+
+    async fn from_request(request: Request, _: &S) -> Result<Self, Fault> {
+        let (kind, bytes) = read(request).await?;
+        if kind != "application/octet-stream" {
+            return Err(wrong_kind(&kind, "application/octet-stream"));
+        }
+        Ok(Self(bytes))
     }
 }
 

@@ -6,7 +6,8 @@
 //!
 //! Reading order: [`access`] (which route is for whom) · `identity`, [`keys`] (who is asking) ·
 //! `router` (the whole surface on one page) · `api` (one file per noun) · `problem` (how "no" is
-//! said) · `body` (what is taken from a request) · `app`, `look` (commands and questions) ·
+//! said) · `body` (what is taken from a request) · `app`, `look` (commands and questions) · `shelf`
+//! (output and secrets, beside the store) ·
 //! [`listen`] (sockets, limits, stopping).
 
 pub mod access;
@@ -21,6 +22,8 @@ mod look;
 mod problem;
 mod rehearse;
 mod router;
+mod shelf;
 
 pub use app::App;
 pub use router::router;
+pub use shelf::{Shelf, file_name};

@@ -8,8 +8,8 @@ use axum::response::Response;
 use axum::routing::{get, post, put};
 
 use crate::api::{
-    batch, claim, collection, event, flow, hold, item, key, lease, outbox, report, round, schedule,
-    status, task, why,
+    batch, claim, collection, event, flow, hold, item, key, lease, outbox, output, report, round,
+    schedule, status, task, why,
 };
 use crate::app::App;
 use crate::identity;
@@ -24,6 +24,7 @@ pub fn router(app: App) -> Router {
         .route("/api/v1/leases", get(lease::list))
         .route("/api/v1/leases/{lease}/heartbeat", post(lease::heartbeat))
         .route("/api/v1/leases/{lease}/give-back", post(lease::give_back))
+        .route("/api/v1/leases/{lease}/output", post(output::take))
         .route("/api/v1/reports", post(report::report))
         // What there is.
         .route("/api/v1/collections", get(collection::list))
@@ -42,6 +43,7 @@ pub fn router(app: App) -> Router {
         .route("/api/v1/rounds", post(round::submit))
         .route("/api/v1/tasks", get(task::list))
         .route("/api/v1/tasks/{task}", get(task::show))
+        .route("/api/v1/tasks/{task}/output", get(output::give))
         .route("/api/v1/tasks/{task}/retry", post(task::retry))
         .route("/api/v1/tasks/{task}/skip", post(task::skip))
         .route("/api/v1/tasks/{task}/cancel", post(task::cancel))

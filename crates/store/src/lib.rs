@@ -13,6 +13,7 @@ mod refs;
 pub mod world;
 
 pub mod memory;
+pub mod output;
 pub mod postgres;
 pub mod sqlite;
 
@@ -20,6 +21,7 @@ pub mod conformance;
 
 pub use clock::Clock;
 pub use memory::Memory;
+pub use output::OutputFiles;
 pub use postgres::Postgres;
 pub use sqlite::{Options, Sqlite};
 pub use world::World;

@@ -1,5 +1,7 @@
 //! A blocking client of the API, for the command line and the worker.
 
+pub mod output;
+
 use std::fmt::Write as _;
 use std::time::Duration;
 
@@ -11,7 +13,6 @@ use ureq::tls::{RootCerts, TlsConfig};
 
 use crate::v1::Problem;
 use crate::v1::lease::{Heartbeat, Renewed};
-use crate::v1::output::Chunk;
 use crate::v1::report::{Report, Reported};
 use crate::v1::{claim, problem};
 
@@ -151,27 +152,6 @@ impl Client {
     /// Reports what came of tasks.
     pub fn report(&self, reports: &[Report]) -> Answer<Vec<Reported>> {
         self.post("reports", &reports)
-    }
-
-    /// Sends what a task wrote.
-    pub fn send_output(&self, lease: &str, chunk: &Chunk, bytes: &[u8]) -> Answer<()> {
-        let request = self.agent.post(self.at(&format!("leases/{lease}/output")));
-        let request = request
-            .header("authorization", self.bearer())
-            .query("task", chunk.task.to_string())
-            .query("token", &chunk.token)
-            .query("from", chunk.from.to_string());
-        self.done(request.content_type("application/octet-stream").send(bytes))
-    }
-
-    /// Reads bytes as they come: headers first, then as much as there is.
-    pub fn open(&self, path: &str, query: &[(&str, &str)]) -> Answer<Response<Body>> {
-        let mut request = self.agent.get(self.at(path)).header("authorization", self.bearer());
-        for (name, value) in query {
-            request = request.query(name, value);
-        }
-        let request = request.config().timeout_global(None).build();
-        self.accept(request.call())
     }
 
     fn send(

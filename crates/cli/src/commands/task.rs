@@ -1,5 +1,7 @@
 //! `armarius task …`
 
+mod log;
+
 use std::process::ExitCode;
 
 use armarius_wire::client::Client;
@@ -26,6 +28,8 @@ enum Verb {
     List(List),
     /// Shows one
     Show(One),
+    /// Shows what one writes, or has written
+    Log(log::Log),
     /// Says what one waits for
     Why(One),
     /// Gives a failed or cancelled task another attempt
@@ -126,6 +130,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
             let task = find(&connection.client()?, &task)?;
             paper::show(connection.json, &task, show)?;
         }
+        Verb::Log(log) => log::run(&log)?,
         Verb::Why(One { task, connection }) => super::why::tell(&connection, "task", &task)?,
         Verb::Retry(Steered { task, steering }) => {
             steer(&steering, &task, "retry", &json!({}))?;

@@ -49,6 +49,8 @@ pub(crate) enum Example {
 use Example::{Default, Such};
 
 const SERVERS: &[&str] = &["up", "serve"];
+/// The commands that run a worker.
+const WORKERS: &[&str] = &["up", "work"];
 
 /// The table. The order is that of the example and of `config show`.
 pub(crate) const SETTINGS: &[Setting] = &[
@@ -90,9 +92,18 @@ pub(crate) const SETTINGS: &[Setting] = &[
         about: "Listen beyond this machine without encryption, because a proxy in front encrypts.",
     },
     Setting {
+        key: "server.output_max",
+        arg: "output_max",
+        commands: SERVERS,
+        env: "ARMARIUS_OUTPUT_MAX",
+        kind: Kind::Text,
+        example: Default(r#""16M""#),
+        about: "What a task writes is kept whole up to this size; of more, both ends are.",
+    },
+    Setting {
         key: "worker.slots",
         arg: "slots",
-        commands: &["up", "work"],
+        commands: WORKERS,
         env: "ARMARIUS_SLOTS",
         kind: Kind::Number(1, 1_000),
         example: Default("2"),
@@ -101,11 +112,74 @@ pub(crate) const SETTINGS: &[Setting] = &[
     Setting {
         key: "worker.labels",
         arg: "labels",
-        commands: &["up", "work"],
+        commands: WORKERS,
         env: "ARMARIUS_LABELS",
         kind: Kind::List,
         example: Default("[]"),
         about: "What a worker can do: steps that ask for labels go to workers that have them.",
+    },
+    Setting {
+        key: "worker.folder",
+        arg: "folder",
+        commands: WORKERS,
+        env: "ARMARIUS_WORK_DIR",
+        kind: Kind::Text,
+        example: Such(r#""/var/lib/armarius/work""#),
+        about: "The folder in which tasks get folders of their own.",
+    },
+    Setting {
+        key: "worker.state",
+        arg: "state",
+        commands: WORKERS,
+        env: "ARMARIUS_WORK_STATE",
+        kind: Kind::Text,
+        example: Such(r#""/var/lib/armarius/results""#),
+        about: "The folder in which results wait until the server has taken them.",
+    },
+    Setting {
+        key: "worker.isolation",
+        arg: "isolation",
+        commands: WORKERS,
+        env: "ARMARIUS_ISOLATION",
+        kind: Kind::Text,
+        example: Default(r#""basic""#),
+        about: "basic, or strict: no network, a read-only system and no other files.",
+    },
+    Setting {
+        key: "worker.user",
+        arg: "user",
+        commands: WORKERS,
+        env: "ARMARIUS_USER",
+        kind: Kind::Text,
+        example: Such(r#""nobody""#),
+        about: "As whom tasks run when the worker is root.",
+    },
+    Setting {
+        key: "worker.memory",
+        arg: "memory",
+        commands: WORKERS,
+        env: "ARMARIUS_MEMORY",
+        kind: Kind::Text,
+        example: Such(r#""4G""#),
+        about: "Memory of one process of a task; what the machine has if absent.",
+    },
+    Setting {
+        key: "worker.container_tool",
+        arg: "container_tool",
+        commands: WORKERS,
+        env: "ARMARIUS_CONTAINER_TOOL",
+        kind: Kind::Text,
+        example: Such(r#""podman""#),
+        about: "Also run steps with an image, by this tool.",
+    },
+    Setting {
+        key: "worker.default_image",
+        arg: "default_image",
+        commands: WORKERS,
+        env: "ARMARIUS_DEFAULT_IMAGE",
+        kind: Kind::Text,
+        example: Such(r#""docker.io/library/debian:13""#),
+        about: "The image of steps that name none; without it they run outside of containers.",
     },
     Setting {
         key: "outbox.allow",

@@ -17,7 +17,7 @@ const MEMORY_BYTES_MIN: u64 = 16 * 1024 * 1024;
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct Manner {
     /// The folder in which tasks get folders of their own
-    #[arg(long, env = "ARMARIUS_WORK_DIR", value_name = "DIR")]
+    #[arg(long, value_name = "DIR")]
     folder: Option<PathBuf>,
     /// The folder in which results wait until the server has taken them
     #[arg(long, value_name = "DIR")]
@@ -156,7 +156,7 @@ fn machine_memory() -> Option<u64> {
 }
 
 /// `512`, `512K`, `512M`, `4G`, `1T`.
-fn bytes(text: &str) -> Result<u64, String> {
+pub(crate) fn bytes(text: &str) -> Result<u64, String> {
     let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
     let unit = match text.get(digits.len()..).unwrap_or_default() {
         "" => 1,

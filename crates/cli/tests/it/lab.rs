@@ -53,7 +53,7 @@ impl Lab {
         std::fs::write(self.path(name), text).unwrap();
     }
 
-    fn command(&self, args: &[&str]) -> Command {
+    pub(crate) fn command(&self, args: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_armarius"));
         command.args(args).current_dir(self.folder.path());
         for (name, _) in std::env::vars_os() {

@@ -6,6 +6,7 @@ mod bounds;
 mod copying;
 mod lab;
 mod lists;
+mod output;
 mod posting;
 mod running;
 mod serving;

@@ -20,7 +20,7 @@ use crate::app::{App, Grant};
 use crate::body::{Json, json, names};
 use crate::identity::within;
 use crate::keys::Caller;
-use crate::problem::{Answer, Fault};
+use crate::problem::{Answer, Fault, Own};
 
 /// The longest a claim may wait.
 const WAIT_MAX: Duration = Duration::from_secs(60);
@@ -35,7 +35,7 @@ pub(crate) async fn claim(
     let wait = Duration::from_secs(request.wait_s.into()).min(WAIT_MAX);
     let grant = app.claim(&caller, wanted, wait).await?;
     match grant.and_then(Grant::take) {
-        Some(granted) => Ok(json(StatusCode::OK, &reply(granted))),
+        Some(granted) => Ok(json(StatusCode::OK, &with_secrets(&app, reply(granted)).await?)),
         None => Ok(super::done()),
     }
 }
@@ -65,6 +65,36 @@ fn step(text: &str) -> Result<(Name, Name), Refusal> {
             .hint("a step is written flow.step"));
     };
     Ok((Name::new(&unescape(flow)?)?, Name::new(&unescape(step)?)?))
+}
+
+/// Adds the values of the secrets that steps ask for.
+async fn with_secrets(app: &App, mut reply: claim::Reply) -> Result<claim::Reply, Fault> {
+    if reply.tasks.iter().all(|task| task.secrets_missing.is_empty()) {
+        return Ok(reply);
+    }
+    let app = app.clone();
+    let fetch = move || {
+        for task in &mut reply.tasks {
+            let names = std::mem::take(&mut task.secrets_missing);
+            for name in names {
+                let found = app.shelf().ok().map(|s| s.secret(&task.item.collection, &name));
+                match found {
+                    Some(Ok(value)) => {
+                        task.secrets.insert(name, claim::Secret::new(value));
+                    }
+                    Some(Err(error)) => {
+                        eprintln!("secret {name} of {}: {error}", task.item.collection);
+                        task.secrets_missing.push(name);
+                    }
+                    None => task.secrets_missing.push(name),
+                }
+            }
+        }
+        reply
+    };
+    // Work that was granted and cannot be told comes back when its lease lapses.
+    let broke = |_| Fault::own(Own::Internal, "reading secrets broke", "report it");
+    tokio::task::spawn_blocking(fetch).await.map_err(broke)
 }
 
 fn reply(granted: Granted) -> claim::Reply {
@@ -106,7 +136,8 @@ fn task(granted: GrantedTask) -> claim::Task {
         action: action(def),
         env: texts(&def.env),
         secrets: BTreeMap::new(),
-        secrets_missing: Vec::new(),
+        // Those that are found are moved over.
+        secrets_missing: def.secrets.iter().map(Name::to_string).collect(),
         workdir: def.workdir.as_ref().map(|w| w.to_string()),
         timeout_s: seconds(def.timeout),
         progress_timeout_s: def.progress_timeout.map(seconds),

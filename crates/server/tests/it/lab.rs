@@ -1,15 +1,17 @@
 //! A server without a socket: the router on the memory store.
 
+use std::sync::Arc;
+
 use armarius_core::text::Name;
 use armarius_engine::seam::Store as _;
 use armarius_engine::{Engine, Options};
 use armarius_server::keys::Ring;
-use armarius_server::{App, router};
-use armarius_store::Memory;
+use armarius_server::{App, Shelf, router};
+use armarius_store::{Memory, OutputFiles};
 use armarius_wire::v1::key::Role;
 use axum::Router;
 use axum::body::Body;
-use axum::http::{Request, StatusCode};
+use axum::http::{HeaderMap, Request, StatusCode};
 use http_body_util::BodyExt as _;
 use serde_json::{Value, json};
 use tower::ServiceExt as _;
@@ -18,6 +20,7 @@ pub(crate) struct Lab {
     pub(crate) app: App,
     router: Router,
     pub(crate) admin: String,
+    pub(crate) folder: tempfile::TempDir,
     _engine: Engine,
 }
 
@@ -25,9 +28,14 @@ pub(crate) struct Answer {
     pub(crate) status: u16,
     pub(crate) kind: String,
     pub(crate) text: String,
+    headers: HeaderMap,
 }
 
 impl Answer {
+    pub(crate) fn header(&self, name: &str) -> String {
+        self.headers.get(name).map_or("", |value| value.to_str().unwrap()).to_owned()
+    }
+
     pub(crate) fn json(&self) -> Value {
         serde_json::from_str(&self.text).unwrap_or_else(|_| panic!("not JSON: {}", self.text))
     }
@@ -51,8 +59,11 @@ impl Lab {
             .add(&Name::trusted("root"), &Name::trusted("admin"), Role::Admin, &[])
             .unwrap()
             .text;
-        let app = App::new(engine.handle(), keys, description);
-        Self { router: router(app.clone()), app, admin, _engine: engine }
+        let folder = tempfile::tempdir().unwrap();
+        let outputs = OutputFiles::open(&folder.path().join("output"), 1 << 20).unwrap();
+        let shelf = Shelf::new(Arc::new(outputs), folder.path().join("secrets"));
+        let app = App::new(engine.handle(), keys, description).with_shelf(shelf);
+        Self { router: router(app.clone()), app, admin, folder, _engine: engine }
     }
 
     /// With a collection `maps` and a flow `ocr` of one step that others do.
@@ -76,8 +87,9 @@ impl Lab {
         let status = response.status().as_u16();
         let kind = response.headers().get("content-type");
         let kind = kind.map_or("", |k| k.to_str().unwrap()).to_owned();
+        let headers = response.headers().clone();
         let bytes = response.into_body().collect().await.unwrap().to_bytes();
-        Answer { status, kind, text: String::from_utf8(bytes.to_vec()).unwrap() }
+        Answer { status, kind, text: String::from_utf8(bytes.to_vec()).unwrap(), headers }
     }
 
     pub(crate) async fn call(&self, key: &str, method: &str, path: &str, body: Value) -> Answer {

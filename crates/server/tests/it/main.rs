@@ -6,6 +6,7 @@ mod access;
 mod bad_input;
 mod bulk;
 mod lab;
+mod output;
 mod reading;
 mod rehearsing;
 mod sockets;

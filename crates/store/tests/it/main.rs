@@ -5,6 +5,7 @@
 mod conformance;
 mod differential;
 mod file;
+mod output;
 mod process;
 mod rows;
 mod verify;
