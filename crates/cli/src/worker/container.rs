@@ -10,16 +10,21 @@ use super::launch::Bounds;
 pub(super) const INSIDE: &str = "/armarius";
 /// The file in an attempt's folder that names its container.
 const NAME_FILE: &str = "container";
+/// The file in an attempt's folder that tells the tool the secrets.
+const SECRETS_FILE: &str = "secrets.env";
 /// What the tool itself needs of the worker's environment.
-const FOR_THE_TOOL: [&str; 7] = [
+const FOR_THE_TOOL: [&str; 8] = [
     "PATH",
     "HOME",
+    "TMPDIR",
     "XDG_RUNTIME_DIR",
     "DOCKER_HOST",
     "DOCKER_CONFIG",
     "CONTAINER_HOST",
     "DBUS_SESSION_BUS_ADDRESS",
 ];
+/// Variables of this kind no tool heeds, so that they can be in its environment.
+const OURS: &str = "ARMARIUS_";
 /// More rights are not needed, and no network.
 const STRICT: [&str; 4] =
     ["--network=none", "--read-only", "--cap-drop=ALL", "--security-opt=no-new-privileges"];
@@ -48,8 +53,8 @@ pub(super) struct Container<'c> {
 }
 
 impl Containers {
-    /// The command that runs another one in a container. Variables are named, not written out, so
-    /// that no other user of the machine sees their values.
+    /// The command that runs another one in a container. `env` is the task's, without its secrets.
+    /// It must not become the tool's own: a variable may change what a program does.
     pub(super) fn run(
         &self,
         container: &Container<'_>,
@@ -70,10 +75,14 @@ impl Containers {
             words.extend(STRICT.map(Into::into));
         }
         for (variable, value) in env {
-            words.push(match FOR_THE_TOOL.contains(&variable.as_str()) {
-                true => format!("--env={variable}={value}"),
-                false => format!("--env={variable}"),
+            words.push(match variable.starts_with(OURS) {
+                true => format!("--env={variable}"),
+                false => format!("--env={variable}={value}"),
             });
+        }
+        let secrets = place.join(SECRETS_FILE);
+        if secrets.exists() {
+            words.push(format!("--env-file={}", secrets.display()));
         }
         words.extend_from_slice(&self.args);
         words.push((*image).to_owned());
@@ -81,16 +90,13 @@ impl Containers {
         words
     }
 
-    /// The environment of the tool: the task's, except for what the tool needs itself.
+    /// The environment of the tool itself.
     pub(super) fn env(&self, task: &BTreeMap<String, String>) -> BTreeMap<String, String> {
-        let mut env = task.clone();
-        for name in FOR_THE_TOOL {
-            match std::env::var(name) {
-                Ok(value) => drop(env.insert(name.to_owned(), value)),
-                Err(_) => drop(env.remove(name)),
-            }
-        }
-        env
+        let ours = task.iter().filter(|(name, _)| name.starts_with(OURS));
+        let needed = FOR_THE_TOOL
+            .iter()
+            .filter_map(|name| std::env::var(name).ok().map(|value| ((*name).to_owned(), value)));
+        ours.map(|(name, value)| (name.clone(), value.clone())).chain(needed).collect()
     }
 
     /// The command that ends a container and removes it.
@@ -113,6 +119,30 @@ impl Containers {
     }
 }
 
+/// Writes down the secrets for the tool, out of sight of other users of the machine. Says which one
+/// cannot be told that way.
+pub(super) fn tell_secrets<'s>(
+    place: &Path,
+    secrets: impl Iterator<Item = (&'s str, &'s str)>,
+) -> std::io::Result<Result<(), &'s str>> {
+    use std::io::Write as _;
+    use std::os::unix::fs::OpenOptionsExt as _;
+    let mut text = String::new();
+    for (name, value) in secrets {
+        if value.contains(['\n', '\r']) {
+            return Ok(Err(name));
+        }
+        text.push_str(&format!("{name}={value}\n"));
+    }
+    if !text.is_empty() {
+        let mut file = std::fs::OpenOptions::new();
+        let mut file =
+            file.write(true).create_new(true).mode(0o600).open(place.join(SECRETS_FILE))?;
+        file.write_all(text.as_bytes())?;
+    }
+    Ok(Ok(()))
+}
+
 /// Notes which container belongs to an attempt.
 pub(super) fn note(place: &Path, name: &str) -> std::io::Result<()> {
     std::fs::write(place.join(NAME_FILE), name)
@@ -129,7 +159,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn values_stay_out_of_the_command_line() {
+    fn the_task_cannot_reach_the_tool() {
         let containers = Containers {
             tool: vec!["podman".into(), "--runtime=runc".into()],
             args: vec!["--cpus=1".into()],
@@ -144,15 +174,18 @@ mod tests {
             bounds: &bounds,
             is_strict: false,
         };
-        let env = [("HOME", "/armarius/run"), ("PASSWORD", "hunter2")];
-        let env = env.map(|(k, v)| (k.to_owned(), v.to_owned())).into();
+        let env = [("HOME", "/armarius/run"), ("ARMARIUS_PAYLOAD", "{}"), ("LD_PRELOAD", "x")];
+        let env: BTreeMap<_, _> = env.map(|(k, v)| (k.to_owned(), v.to_owned())).into();
         let words = containers.run(&container, &env, &["echo".into(), "--x".into()]);
         assert_eq!(
             words.join(" "),
             "podman --runtime=runc run --rm --log-driver=none --entrypoint= --name=armarius-1 \
              --volume=/w/1:/armarius --workdir=/armarius/run/a --ulimit=nofile=64:64 --user=7:8 \
-             --env=HOME=/armarius/run --env=PASSWORD --cpus=1 busybox echo --x"
+             --env=ARMARIUS_PAYLOAD --env=HOME=/armarius/run --env=LD_PRELOAD=x --cpus=1 \
+             busybox echo --x"
         );
+        let own: Vec<String> = containers.env(&env).into_keys().collect();
+        assert!(own.contains(&"ARMARIUS_PAYLOAD".into()) && !own.contains(&"LD_PRELOAD".into()));
     }
 
     #[test]

@@ -119,13 +119,19 @@ fn contained(
     let unique = place.path().parent().and_then(Path::file_name).unwrap_or_default();
     let name = format!("armarius-{}-{}-{}", task.task, task.token, unique.display());
     container::note(place.path(), &name)?;
+    let secrets = task.secrets.iter().map(|(name, value)| (name.as_str(), value.reveal()));
+    container::tell_secrets(place.path(), secrets)?.map_err(|name| {
+        No::permanent(format!("secret {name} has several lines, which a container cannot be given"))
+    })?;
+    let mut env = env.clone();
+    env.retain(|name, _| !task.secrets.contains_key(name));
     let after = containers.remove(&name);
     let bounds = &options.bounds;
     let is_strict = options.strict.is_some();
     let container = Container { name, image, place: place.path(), folder, bounds, is_strict };
     Ok(Charge {
-        argv: containers.run(&container, env, argv),
-        env: containers.env(env),
+        argv: containers.run(&container, &env, argv),
+        env: containers.env(&env),
         folder: place.path().to_owned(),
         // The tool is trusted, and needs its rights; the limits are the container's.
         bounds: Bounds { may_rise: true, ..Bounds::default() },

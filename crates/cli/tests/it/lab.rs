@@ -13,7 +13,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 const LOOK: Duration = Duration::from_millis(5);
 
 pub(crate) struct Lab {
-    folder: tempfile::TempDir,
+    pub(crate) folder: tempfile::TempDir,
 }
 
 /// A process that is killed when the test is over.
@@ -67,7 +67,14 @@ impl Lab {
     }
 
     /// Starts a process and waits until it says `ready`.
+    #[track_caller]
     pub(crate) fn start(&self, args: &[&str], ready: &str) -> Running {
+        let started = self.try_start(args, ready);
+        started.unwrap_or_else(|said| panic!("{args:?} said only {said:?}"))
+    }
+
+    /// As [`Lab::start`]; what it said instead, when it ended before.
+    pub(crate) fn try_start(&self, args: &[&str], ready: &str) -> Result<Running, Vec<String>> {
         let mut child = self.command(args).stderr(Stdio::piped()).spawn().unwrap();
         let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
         let mut said = Vec::new();
@@ -75,11 +82,14 @@ impl Lab {
             said.push(line.clone());
             line.contains(ready)
         });
-        let line = line.unwrap_or_else(|| panic!("{args:?} said only {said:?}"));
+        let Some(line) = line else {
+            drop(child.wait());
+            return Err(said);
+        };
         // What else it says must be read, or it would wait for a reader.
         std::thread::spawn(move || lines.for_each(|line| eprintln!("{line:?}")));
         let url = line.split(['\u{20}', ',']).find(|word| word.starts_with("http")).unwrap_or("");
-        Running { child, url: url.to_owned() }
+        Ok(Running { child, url: url.to_owned() })
     }
 
     pub(crate) fn up(&self) -> Running {
@@ -159,6 +169,10 @@ impl Running {
     pub(crate) fn signal(&self, signal: rustix::process::Signal) {
         rustix::process::kill_process(rustix::process::Pid::from_child(&self.child), signal)
             .unwrap();
+    }
+
+    pub(crate) fn pid(&self) -> i32 {
+        self.child.id().cast_signed()
     }
 
     /// Waits for the end and gives the exit code.

@@ -4,6 +4,8 @@
 
 mod bounds;
 mod copying;
+mod dying;
+mod isolating;
 mod lab;
 mod lists;
 mod output;

@@ -90,7 +90,7 @@ pub(crate) async fn give(
     let task = app.look(move |look| look.task_at(&caller, &at)).await?;
     let chosen = choose(&app, task, wanted.attempt).await?;
     if wanted.follow {
-        return follow(app, task, chosen, wanted);
+        return follow(app, task, chosen, &wanted);
     }
     let Some((key, attempt)) = chosen.output else {
         return answer(0, wanted.from, output::Piece { from: wanted.from, ..Default::default() });
@@ -135,10 +135,10 @@ async fn choose(app: &App, task: TaskId, attempt: Option<u32>) -> Result<Chosen,
 }
 
 /// A stream of events: `output` for each piece, `end` when nothing more will come.
-fn follow(app: App, task: TaskId, chosen: Chosen, wanted: Wanted) -> Answer {
+fn follow(app: App, task: TaskId, chosen: Chosen, wanted: &Wanted) -> Answer {
     let (mut events, body) = Channel::<axum::body::Bytes>::new(1);
+    let mut following = Following { app, task, attempt: wanted.attempt, from: wanted.from };
     tokio::spawn(async move {
-        let mut following = Following { app, task, attempt: wanted.attempt, from: wanted.from };
         // A reader that has left needs no farewell.
         if following.stream(chosen, &mut events).await.is_ok() {
             drop(events.send_data("event: end\ndata: {}\n\n".into()).await);
