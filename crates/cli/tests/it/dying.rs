@@ -58,7 +58,7 @@ fn whatever_is_killed_the_work_is_done_once_and_nothing_is_left() {
                         exit_codes: {{ 137: transient }}, shell: sh, script: '{text}' }}]"
         ),
     );
-    let items: Vec<String> = (1..=30).map(|n| format!("maps/page/{n}")).collect();
+    let items: Vec<String> = (1..=24).map(|n| format!("maps/page/{n}")).collect();
     let mut submit = vec!["submit", "f"];
     submit.extend(items.iter().map(String::as_str));
     lab.ok(&submit);
@@ -93,7 +93,8 @@ fn whatever_is_killed_the_work_is_done_once_and_nothing_is_left() {
         let done = done.filter(|e| e["name"] == "task.done").count();
         assert_eq!(done, 1, "seed {seed}: {page}");
         let log = lab.ok(&["task", "log", &format!("f.s@{item}")]);
-        assert_eq!(log, "one\ntwo\n", "seed {seed}: {item}");
+        // The shell tells when a child of its own was killed.
+        assert_eq!(log.replace("Killed\n", ""), "one\ntwo\n", "seed {seed}: {item}");
     }
     lab.until("nothing is left", || tasks_of(&lab).is_empty());
 }
