@@ -145,25 +145,45 @@ fn a_flood_of_output_keeps_its_ends() {
     );
 }
 
-#[test]
-fn the_worker_of_the_guide_works() {
-    let lab = Lab::new();
+/// A program of the guide, in the language it is marked with.
+fn program(language: &str, begins: &str) -> String {
+    let guide = include_str!("../../../../docs/guide/worker.md");
+    let fence = format!("```{language}\n");
+    let mut blocks = guide.split(&fence).skip(1);
+    let block = blocks.find(|block| block.starts_with(begins)).unwrap();
+    block.split_once("```").unwrap().0.to_owned()
+}
+
+/// Runs a worker of the guide on one task, and gives the task's result.
+fn run_outside(lab: &Lab, interpreter: &str, program: &str) -> serde_json::Value {
     let server = lab.start(&["serve", "--listen", "127.0.0.1:0"], "listening on");
     lab.with_flow("ocr.yaml", "tasks: [{ name: scan, run: outside }]");
     lab.ok(&["submit", "ocr", "maps/page/7", "--payload", r#"{"dpi": 300}"#]);
     let key = lab.ok(&["key", "add", "my worker", "--role", "worker"]);
-    let guide = include_str!("../../../../docs/guide/worker.md");
-    let (_, text) = guide.split_once("```python\n").unwrap();
-    let (program, _) = text.split_once("```").unwrap();
-    lab.write("worker.py", program);
-    let mut python = std::process::Command::new("python3");
-    python.arg(lab.path("worker.py")).env("ONCE", "yes");
-    python.env("ARMARIUS_URL", &server.url).env("ARMARIUS_KEY", key.trim());
-    let Ok(output) = python.output() else {
-        eprintln!("there is no python3 here");
-        return;
-    };
+    lab.write("worker", program);
+    let mut worker = std::process::Command::new(interpreter);
+    worker.arg(lab.path("worker")).env("ONCE", "yes");
+    worker.env("ARMARIUS_URL", &server.url).env("ARMARIUS_KEY", key.trim());
+    let output = worker.output().unwrap_or_else(|e| panic!("{interpreter} is missing: {e}"));
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     lab.wait("ocr.scan@maps/page/7", &["done"]);
-    assert_eq!(lab.detail("maps/page/7", "task.done")["dpi"], 300);
+    let mut told = lab.detail("maps/page/7", "task.done");
+    told["log"] = lab.ok(&["task", "log", "ocr.scan@maps/page/7"]).into();
+    told
+}
+
+#[test]
+fn the_guides_worker_in_python_works() {
+    let lab = Lab::new();
+    let told = run_outside(&lab, "python3", &program("python", "#!/usr/bin/env python3"));
+    assert_eq!((&told["dpi"], &told["pages"]), (&300.into(), &3.into()), "{told}");
+    assert_eq!(told["log"], "page 0\npage 1\npage 2\n");
+}
+
+#[test]
+fn the_guides_worker_in_curl_works() {
+    let lab = Lab::new();
+    let told = run_outside(&lab, "sh", &program("sh", "#!/bin/sh"));
+    assert_eq!(told["pages"], 3, "{told}");
+    assert_eq!(told["log"], "scanning ocr.scan@maps/page/7 at 300 dpi\n");
 }
