@@ -45,7 +45,7 @@ pub(crate) enum Command {
     Serve(serve::Args),
     /// Starts a worker: claims tasks from a server and runs them.
     Work(work::Args),
-    /// Workers: who holds which tasks.
+    /// Workers: who asks for work, and who holds which tasks.
     Worker(worker::Args),
     /// Shows how the server is.
     Status(status::Args),

@@ -17,6 +17,7 @@ pub(crate) mod schedule;
 pub(crate) mod status;
 pub(crate) mod task;
 pub(crate) mod why;
+pub(crate) mod worker;
 
 use armarius_core::ids::Time;
 use armarius_core::refusal::{Code, Refusal};

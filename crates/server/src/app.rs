@@ -10,6 +10,7 @@ use armarius_engine::seam::Description;
 use armarius_engine::{EngineError, Handle, Outcome, Request};
 use tokio::sync::{oneshot, watch};
 
+use crate::attendance::Attendance;
 use crate::keys::{Caller, Ring};
 use crate::look::{Look, Lost};
 use crate::problem::{Fault, Own};
@@ -26,6 +27,7 @@ struct Inner {
     store: Description,
     began: Instant,
     shelf: OnceLock<Shelf>,
+    attendance: Attendance,
     /// Whether those who follow something are to leave.
     home: watch::Sender<bool>,
 }
@@ -35,7 +37,8 @@ impl App {
     #[must_use]
     pub fn new(handle: Handle, keys: Ring, store: Description) -> Self {
         let (began, shelf, home) = (Instant::now(), OnceLock::new(), watch::Sender::new(false));
-        Self(Arc::new(Inner { handle, keys, store, began, shelf, home }))
+        let attendance = Attendance::default();
+        Self(Arc::new(Inner { handle, keys, store, began, shelf, attendance, home }))
     }
 
     /// Gives it a place for what is kept beside the store; the first one counts.
@@ -49,6 +52,11 @@ impl App {
     pub(crate) fn shelf(&self) -> Result<&Shelf, Fault> {
         let none = || Fault::own(Own::Unavailable, "this server keeps no output", "ask another");
         self.0.shelf.get().ok_or_else(none)
+    }
+
+    /// Which workers ask for work.
+    pub(crate) fn attendance(&self) -> &Attendance {
+        &self.0.attendance
     }
 
     /// The server stops: whoever follows something is sent home. Claims that wait are answered by

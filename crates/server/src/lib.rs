@@ -7,7 +7,7 @@
 //! Reading order: [`access`] (which route is for whom) · `identity`, [`keys`] (who is asking) ·
 //! `router` (the whole surface on one page) · `api` (one file per noun) · `problem` (how "no" is
 //! said) · `body` (what is taken from a request) · `app`, `look` (commands and questions) · `shelf`
-//! (output and secrets, beside the store) ·
+//! (output and secrets, beside the store) · `attendance` (which workers ask) ·
 //! [`listen`] (sockets, limits, stopping).
 
 pub mod access;
@@ -16,6 +16,7 @@ pub mod listen;
 
 mod api;
 mod app;
+mod attendance;
 mod body;
 mod identity;
 mod look;

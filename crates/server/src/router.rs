@@ -9,7 +9,7 @@ use axum::routing::{get, post, put};
 
 use crate::api::{
     batch, claim, collection, event, flow, hold, item, key, lease, outbox, output, report, round,
-    schedule, status, task, why,
+    schedule, status, task, why, worker,
 };
 use crate::app::App;
 use crate::identity;
@@ -22,6 +22,7 @@ pub fn router(app: App) -> Router {
         // The worker's side.
         .route("/api/v1/claims", post(claim::claim))
         .route("/api/v1/leases", get(lease::list))
+        .route("/api/v1/workers", get(worker::list))
         .route("/api/v1/leases/{lease}/heartbeat", post(lease::heartbeat))
         .route("/api/v1/leases/{lease}/give-back", post(lease::give_back))
         .route("/api/v1/leases/{lease}/output", post(output::take))

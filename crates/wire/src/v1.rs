@@ -32,6 +32,7 @@ pub mod status;
 pub mod task;
 pub mod time;
 pub mod why;
+pub mod worker;
 
 pub use page::Page;
 pub use problem::Problem;

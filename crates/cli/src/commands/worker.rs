@@ -3,12 +3,12 @@
 use std::process::ExitCode;
 
 use armarius_wire::v1::Page;
-use armarius_wire::v1::lease::Lease;
+use armarius_wire::v1::worker::Worker;
 
 use crate::connect::Connection;
 use crate::paper;
 
-/// Workers: who holds which tasks.
+/// Workers: who asks for work, and who holds which tasks.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     #[command(subcommand)]
@@ -17,7 +17,7 @@ pub(crate) struct Args {
 
 #[derive(Debug, clap::Subcommand)]
 enum Verb {
-    /// Lists leases: worker by worker, those that lapse first come first
+    /// Lists the workers that asked for work lately or hold some
     List {
         #[command(flatten)]
         connection: Connection,
@@ -26,21 +26,22 @@ enum Verb {
 
 pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     let Verb::List { connection } = args.verb;
-    let page: Page<Lease> = connection.client()?.get("leases", &[("max", "1000")])?;
+    let page: Page<Worker> = connection.client()?.get("workers", &[])?;
     paper::show(connection.json, &page, |page| {
-        let row = |lease: &Lease| {
-            let tasks: Vec<String> = lease.tasks.iter().map(i64::to_string).collect();
-            let stopping = if lease.stopping.is_empty() { "" } else { "stopping" };
+        let row = |worker: &Worker| {
+            let tasks: Vec<String> = worker.tasks.iter().map(i64::to_string).collect();
+            let number = |n: Option<u64>| n.map(|n| n.to_string()).unwrap_or_default();
             [
-                lease.worker.clone(),
-                lease.actor.clone(),
-                paper::when(&lease.granted_at),
-                paper::when(&lease.expires_at),
+                worker.worker.clone(),
+                worker.actor.clone(),
+                worker.labels.join(","),
+                number(worker.slots.map(u64::from)),
+                worker.waiting.to_string(),
+                number(worker.asked_s),
                 tasks.join(","),
-                stopping.to_owned(),
             ]
         };
-        let head = ["worker", "key", "granted", "lapses", "tasks", ""];
+        let head = ["worker", "key", "labels", "slots", "waiting", "asked s ago", "holds tasks"];
         paper::table(head, page.entries.iter().map(row).collect())
     })?;
     Ok(ExitCode::SUCCESS)

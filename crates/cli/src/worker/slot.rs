@@ -71,6 +71,7 @@ fn request(shift: &Shift) -> claim::Request {
         worker: shift.options.name.clone(),
         labels: shift.options.labels.clone(),
         actions,
+        slots: u32::try_from(shift.options.slots).ok(),
         max: 1,
         wait_s: CLAIM_WAIT_S,
         ..claim::Request::default()

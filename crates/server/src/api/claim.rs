@@ -33,8 +33,10 @@ pub(crate) async fn claim(
 ) -> Answer {
     let wanted = read(&caller, &request)?;
     let wait = Duration::from_secs(request.wait_s.into()).min(WAIT_MAX);
-    let grant = app.claim(&caller, wanted, wait).await?;
-    match grant.and_then(Grant::take) {
+    let waiting = app.attendance().asks(&caller.actor, &request);
+    let grant = app.claim(&caller, wanted, wait).await;
+    drop(waiting);
+    match grant?.and_then(Grant::take) {
         Some(granted) => Ok(json(StatusCode::OK, &with_secrets(&app, reply(granted)).await?)),
         None => Ok(super::done()),
     }

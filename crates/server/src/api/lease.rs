@@ -16,7 +16,7 @@ use super::claim::seconds;
 use crate::app::App;
 use crate::body::{Json, Params, json};
 use crate::keys::Caller;
-use crate::look::Look;
+use crate::look::{Look, Lost};
 use crate::problem::Answer;
 
 /// Nothing to say.
@@ -70,25 +70,28 @@ pub(crate) async fn list(
     Params(wanted): Params<Wanted>,
 ) -> Answer {
     let max = super::page(wanted.max);
-    let look = move |look: &mut Look<'_>| {
-        let ids = look.ask(|view| {
-            let due = view.due_leases.first(&(), max)?;
-            Ok(due.take(max).map(|((_, id), ())| *id).collect::<Vec<_>>())
-        })?;
-        let needs: Vec<Need> = ids.iter().map(|id| Need::Lease(*id)).collect();
-        look.load(&needs)?;
-        let mut entries = Vec::with_capacity(ids.len());
-        for id in ids {
-            let Some(lease) = look.ask(|view| Ok(view.leases.get(&id)?.cloned()))? else {
-                continue;
-            };
-            if is_visible(look, &caller, &lease) {
-                entries.push(show(&lease));
-            }
+    let look = move |look: &mut Look<'_>| read(look, &caller, max);
+    Ok(json(StatusCode::OK, &Page { entries: app.look(look).await?, next: None }))
+}
+
+/// The leases that are seen, those that lapse first first.
+pub(super) fn read(look: &mut Look<'_>, caller: &Caller, max: usize) -> Result<Vec<Lease>, Lost> {
+    let ids = look.ask(|view| {
+        let due = view.due_leases.first(&(), max)?;
+        Ok(due.take(max).map(|((_, id), ())| *id).collect::<Vec<_>>())
+    })?;
+    let needs: Vec<Need> = ids.iter().map(|id| Need::Lease(*id)).collect();
+    look.load(&needs)?;
+    let mut entries = Vec::with_capacity(ids.len());
+    for id in ids {
+        let Some(lease) = look.ask(|view| Ok(view.leases.get(&id)?.cloned()))? else {
+            continue;
+        };
+        if is_visible(look, caller, &lease) {
+            entries.push(show(&lease));
         }
-        Ok(Page { entries, next: None })
-    };
-    Ok(json(StatusCode::OK, &app.look(look).await?))
+    }
+    Ok(entries)
 }
 
 /// A lease is seen by those who see all of its tasks.

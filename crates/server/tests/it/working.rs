@@ -172,3 +172,22 @@ async fn a_claim_waits_for_a_flow_it_can_run() {
     let (answer, ()) = tokio::join!(waiting, come);
     assert_eq!(answer.expect(200)["tasks"][0]["step"], "scan");
 }
+
+#[tokio::test]
+async fn workers_are_listed_while_they_ask_and_hold() {
+    let lab = Lab::with_flow().await;
+    let worker = lab.key("w", Role::Worker, &[]);
+    let ask = json!({ "worker": "w1", "labels": ["gpu"], "slots": 2, "wait_s": 0 });
+    lab.call(&worker, "POST", "/api/v1/claims", ask.clone()).await.expect(204);
+    let task = lab.submit("maps/page/1").await;
+    lab.call(&worker, "POST", "/api/v1/claims", ask).await.expect(200);
+    let listed = lab.get("/api/v1/workers").await.expect(200)["entries"].take();
+    assert_eq!(listed.as_array().unwrap().len(), 1, "{listed}");
+    let (labels, tasks) = (json!(["gpu"]), json!([task]));
+    assert_eq!((&listed[0]["labels"], &listed[0]["tasks"]), (&labels, &tasks), "{listed}");
+    assert_eq!((&listed[0]["slots"], &listed[0]["waiting"]), (&2.into(), &0.into()), "{listed}");
+    // Whoever sees another collection sees nothing of it.
+    let auditor = lab.key("a", Role::Auditor, &["elsewhere"]);
+    let seen = lab.call(&auditor, "GET", "/api/v1/workers", json!({})).await;
+    assert_eq!(seen.expect(200)["entries"], json!([]));
+}

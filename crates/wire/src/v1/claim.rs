@@ -24,6 +24,9 @@ pub struct Request {
     /// Only steps that are run in one of these ways; all when empty.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub actions: Vec<Way>,
+    /// Tasks it runs at once in all; for people.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub slots: Option<u32>,
     /// At most so many tasks.
     #[serde(default = "one")]
     pub max: u32,
