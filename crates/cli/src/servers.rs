@@ -35,17 +35,27 @@ struct Book {
 pub(crate) fn record(server: &Server) -> anyhow::Result<()> {
     let path = path()
         .context("there is no configuration folder: neither XDG_CONFIG_HOME nor HOME is set")?;
-    let mut book = read(&path)?;
-    book.server.retain(|known| known.data != server.data && known.data.exists());
-    book.server.push(server.clone());
     if let Some(folder) = path.parent() {
         fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
     }
+    // Two servers that start together must not write over each other. Held until it is dropped.
+    let _lock = lock(&path.with_extension("lock"))?;
+    let mut book = read(&path)?;
+    book.server.retain(|known| known.data != server.data && known.data.exists());
+    book.server.push(server.clone());
     let text = format!(
         "# Written by armarius; the server started last comes last.\n\n{}",
         toml::to_string(&book)?
     );
     armarius_server::keys::write_private(&path, &text).with_context(|| path.display().to_string())
+}
+
+fn lock(path: &Path) -> anyhow::Result<fs::File> {
+    let mut options = fs::OpenOptions::new();
+    let file = options.create(true).truncate(false).write(true).open(path);
+    let file = file.with_context(|| path.display().to_string())?;
+    rustix::fs::flock(&file, rustix::fs::FlockOperation::LockExclusive)?;
+    Ok(file)
 }
 
 /// The server of a data folder, or the newest that answers. A record whose server does not answer

@@ -89,10 +89,17 @@ const FAULTS: &[(&str, &str)] = &[
 #[test]
 fn every_kind_of_fault_is_found_as_a_whole_look_finds_it() {
     let mut found = vec![false; FAULTS.len()];
-    for seed in 0..4 {
+    // Not every script leaves everything there is to break: the next ones are asked for the rest.
+    for seed in 0..24 {
+        if found.iter().all(|found| *found) {
+            break;
+        }
         let folder = folder();
         let path = played(seed, folder.path());
         for (n, (sql, word)) in FAULTS.iter().enumerate() {
+            if found[n] && seed > 0 {
+                continue;
+            }
             let copy = folder.path().join(format!("{n}.db"));
             armarius_store::sqlite::backup(&path, &copy).unwrap();
             let tool = rusqlite::Connection::open(&copy).unwrap();
