@@ -20,6 +20,7 @@ mod outbox;
 mod restore;
 mod schedule;
 mod secret;
+mod login;
 mod serve;
 mod status;
 mod submit;
@@ -75,6 +76,8 @@ pub(crate) enum Command {
     Watch(watch::Args),
     /// A live view: queues, what runs, what failed, throughput.
     Top(top::Args),
+    /// Prints a link that signs you in to the server's pages, once.
+    Login(login::Args),
     /// Keys: who may do what.
     Key(key::Args),
     /// Secrets: values that tasks get and nobody sees.
@@ -123,6 +126,7 @@ pub(crate) fn run(command: Command, config: Option<PathBuf>) -> anyhow::Result<E
         Command::Why(args) => why::run(args),
         Command::Watch(args) => watch::run(args),
         Command::Top(args) => top::run(args),
+        Command::Login(args) => login::run(&args),
         Command::Key(args) => key::run(args),
         Command::Secret(args) => secret::run(&args),
         Command::Keep(args) => keep::run(args),

@@ -10,15 +10,18 @@ use std::sync::Arc;
 use anyhow::Context as _;
 use armarius_bridges::outbox::{self, Postman};
 use armarius_core::text::Name;
+use armarius_engine::seam::Description;
 use armarius_engine::{Engine, Fatal};
 use armarius_server::keys::Ring;
-use armarius_server::{App, Shelf, listen, router};
+use armarius_server::listen::tls::{Files, Tls};
+use armarius_server::{App, Settings, Shelf, listen};
 use armarius_store::OutputFiles;
 use armarius_wire::v1::key::Role;
 use tokio::sync::oneshot;
 
 use crate::config::DATA_DEFAULT;
 use crate::exit::Failure;
+use crate::log::Log;
 use crate::servers::{self, Server};
 use crate::signals::Ends;
 use crate::stores::StoreAt;
@@ -28,6 +31,9 @@ use crate::worker;
 const RUNTIME_THREADS: usize = 2;
 /// Threads for questions; there are no more readers than this.
 const QUESTION_THREADS_MAX: usize = 8;
+
+/// Any free port of this machine alone.
+const LOOPBACK: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 0);
 
 /// Where to live and where to listen.
 #[derive(Clone, Debug, clap::Args)]
@@ -56,6 +62,14 @@ pub(crate) struct Place {
     /// What a task writes is kept whole up to this size, such as 16M; of more, both ends are
     #[arg(long, value_name = "BYTES", default_value = "16M", value_parser = worker::manner::bytes)]
     pub(crate) output_max: u64,
+    /// Encrypt connections with this certificate (PEM); it is read again when it changes
+    #[arg(long, value_name = "FILE", requires = "tls_key")]
+    pub(crate) tls_cert: Option<PathBuf>,
+    /// The certificate's private key (PEM)
+    #[arg(long, value_name = "FILE", requires = "tls_cert")]
+    pub(crate) tls_key: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) log: Log,
     #[command(flatten)]
     pub(crate) outbox: Outbox,
 }
@@ -100,10 +114,13 @@ pub(crate) struct Crew {
 
 /// Serves until it is asked to end, perhaps with a worker in the same process.
 pub(crate) fn run(place: &Place, crew: Option<Crew>) -> anyhow::Result<ExitCode> {
-    if !listen::is_private(&place.listen) && !place.behind_proxy {
+    place.log.begin();
+    let tls = open_tls(place)?;
+    if !listen::is_private(&place.listen) && !place.behind_proxy && tls.is_none() {
         let why =
             format!("{} can be reached from other machines, without encryption", place.listen);
-        let hint = "listen on 127.0.0.1, or say --behind-proxy if a proxy encrypts";
+        let hint = "listen on 127.0.0.1, give --tls-cert and --tls-key, or say --behind-proxy if a \
+                    proxy encrypts";
         return Err(Failure::new(why, hint).into());
     }
     let data = settle(&place.data)?;
@@ -127,7 +144,7 @@ pub(crate) fn run(place: &Place, crew: Option<Crew>) -> anyhow::Result<ExitCode>
         keys.add_first(&Name::trusted(&name), &key_file)?;
         eprintln!("made an admin key for this machine: {}", key_file.display());
     }
-    let app = App::new(engine.handle(), keys, description).with_shelf(shelf(&data, place)?);
+    let shelf = shelf(&data, place)?;
     let postman = Postman::start(engine.handle(), place.outbox.options()?)
         .context("cannot start delivering letters")?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -137,35 +154,72 @@ pub(crate) fn run(place: &Place, crew: Option<Crew>) -> anyhow::Result<ExitCode>
         .build()
         .context("cannot start the runtime")?;
     let server = Server { data, url: String::new(), key_file };
-    let parts = Parts { app, engine, postman, fatal: fatal_rx, server, crew };
-    let ended = runtime.block_on(serve(parts, place.listen));
+    let parts =
+        Parts { keys, description, shelf, engine, postman, fatal: fatal_rx, server, crew, tls };
+    let ended = runtime.block_on(serve(parts, place));
     // What still waits beside the runtime is not waited for.
     runtime.shutdown_background();
     ended
 }
 
 struct Parts {
-    app: App,
+    keys: Ring,
+    description: Description,
+    shelf: Shelf,
     engine: Engine,
     postman: Postman,
     fatal: oneshot::Receiver<Fatal>,
     server: Server,
     crew: Option<Crew>,
+    tls: Option<Tls>,
 }
 
-async fn serve(parts: Parts, address: SocketAddr) -> anyhow::Result<ExitCode> {
-    let Parts { app, engine, postman, fatal, server, crew } = parts;
+// tidy: long because start and end of everything stand in their order
+async fn serve(parts: Parts, place: &Place) -> anyhow::Result<ExitCode> {
+    let Parts { keys, description, shelf, engine, postman, fatal, server, crew, tls } = parts;
     let mut ends = Ends::listen()?;
+    let address = place.listen;
     let listener = listen::bind(address).await.with_context(|| {
         Failure::new(format!("cannot listen on {address}"), "choose another with --listen")
     })?;
-    let url = url_of(listener.local_addr().context("the socket has no address")?);
+    let address = listener.local_addr().context("the socket has no address")?;
+    let settings = Settings {
+        port: address.port(),
+        tls: tls.is_some(),
+        behind_proxy: place.behind_proxy,
+        ..Settings::default()
+    };
+    let app = App::new(engine.handle(), keys, description, settings).with_shelf(shelf);
+    tokio::spawn(app.clone().tend());
+    // With encryption, programs of this machine still speak plainly, on a socket of their own: a
+    // certificate names the machine as others call it, not its loopback.
+    let inner = match &tls {
+        Some(tls) => {
+            tokio::spawn(tls.clone().tend());
+            Some(listen::bind(LOOPBACK).await.context("cannot listen on the loopback")?)
+        }
+        None => None,
+    };
+    let own = match &inner {
+        Some(inner) => inner.local_addr().context("the socket has no address")?,
+        None => address,
+    };
+    let url = url_of(own);
     let server = Server { url: url.clone(), ..server };
+    let signs_in = crew.is_some();
     let work = crew.map(|crew| start_worker(&app, &server, crew)).transpose()?;
     if let Err(error) = servers::record(&server) {
         eprintln!("warning: other commands will not find this server: {error:#}");
     }
-    eprintln!("listening on {url}, data in {}", server.data.display());
+    place.log.say(&match &inner {
+        Some(_) => {
+            format!("listening on https://{address} and {url}, data in {}", server.data.display())
+        }
+        None => format!("listening on {url}, data in {}", server.data.display()),
+    });
+    if signs_in && let Some(link) = sign_in_link(&app, &server) {
+        place.log.say(&format!("sign in at {link} (works once; `armarius login` prints another)"));
+    }
     let (broke_tx, broke_rx) = oneshot::channel();
     let end = async move {
         tokio::select! {
@@ -183,22 +237,49 @@ async fn serve(parts: Parts, address: SocketAddr) -> anyhow::Result<ExitCode> {
             }
         }
     };
-    let linger = listen::serve(listener, router(app.clone()), end).await;
+    let (inner_end, inner_ended) = oneshot::channel::<()>();
+    let inner = inner.map(|inner| {
+        let ended = async move { drop(inner_ended.await) };
+        tokio::spawn(listen::serve(inner, app.clone(), None, ended))
+    });
+    let linger = listen::serve(listener, app.clone(), tls, end).await;
+    drop(inner_end);
     if let Ok(fatal) = { broke_rx }.try_recv() {
         // What is stored must not be touched again: no farewells.
         eprintln!("error: {fatal}");
         std::process::exit(i32::from(fatal.code));
     }
-    eprintln!("stopping");
+    place.log.say("stopping");
     // Claims that wait for work are sent home by the engine; then the connections can end.
     app.send_home();
     postman.stop();
     let stopped = tokio::task::spawn_blocking(move || engine.stop());
     linger.await;
+    if let Some(inner) = inner
+        && let Ok(linger) = inner.await
+    {
+        linger.await;
+    }
     match stopped.await.context("the engine broke while it stopped")? {
         Ok(()) => Ok(ExitCode::SUCCESS),
         Err(fatal) => Err(Failure::fatal(&fatal, "see the log above").into()),
     }
+}
+
+/// A link for the person who started it, with the key that programs of this machine use.
+fn sign_in_link(app: &App, server: &Server) -> Option<String> {
+    let key = fs::read_to_string(&server.key_file).ok()?;
+    let id = key.trim().strip_prefix("ark_")?.split('_').next()?;
+    let code = app.sessions().invite(&Name::new(id).ok()?).ok()?;
+    Some(format!("{}/login?code={code}", server.url))
+}
+
+fn open_tls(place: &Place) -> anyhow::Result<Option<Tls>> {
+    let (Some(cert), Some(key)) = (&place.tls_cert, &place.tls_key) else { return Ok(None) };
+    let files = Files { cert: cert.clone(), key: key.clone() };
+    let hint = "give PEM files: the certificate with its chain, and its private key";
+    let tls = Tls::open(files).map_err(|error| Failure::new(error.to_string(), hint))?;
+    Ok(Some(tls))
 }
 
 fn start_worker(app: &App, server: &Server, crew: Crew) -> anyhow::Result<worker::Working> {

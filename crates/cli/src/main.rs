@@ -11,6 +11,7 @@ mod connect;
 mod exit;
 mod host;
 mod limits;
+mod log;
 mod own;
 mod paper;
 mod progress;

@@ -43,5 +43,5 @@ pub use handle::{Handle, check};
 pub use options::Options;
 pub use order::{OnReplies, OnReply, Request, Seat};
 pub use queue::Stage;
-pub use stats::Stats;
+pub use stats::{COMMIT_BOUNDS_US, Stats};
 pub use wide::Wide;

@@ -209,6 +209,8 @@ pub struct TaskFilter {
     pub batch: Option<BatchId>,
     /// Only below this number.
     pub below: Option<TaskId>,
+    /// Only above this number.
+    pub above: Option<TaskId>,
     /// At most so many.
     pub max: usize,
 }

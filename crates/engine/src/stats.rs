@@ -9,6 +9,9 @@ const TIMES_KEPT: usize = 1_024;
 
 /// A commit that takes longer keeps others waiting noticeably.
 pub(crate) const SLOW_COMMIT: Duration = Duration::from_millis(100);
+/// Upper bounds of the buckets of [`Stats::commit_times`], in microseconds.
+pub const COMMIT_BOUNDS_US: [u64; 10] =
+    [100, 250, 500, 1_000, 2_500, 5_000, 10_000, 50_000, 250_000, 1_000_000];
 
 /// A snapshot.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -41,6 +44,10 @@ pub struct Stats {
     pub commits_slow: u64,
     /// The longest commit of all.
     pub commit_max: Duration,
+    /// Commits by how long they took: one count for each bound, and one for what is above.
+    pub commit_times: [u64; COMMIT_BOUNDS_US.len() + 1],
+    /// How long all commits took together.
+    pub commit_sum: Duration,
     /// Half of the latest commits took no longer than this.
     pub commit_p50: Duration,
     /// All but one in a hundred of the latest commits took no longer than this.
@@ -81,6 +88,9 @@ impl Tally {
         self.stats.rows_max = self.stats.rows_max.max(rows);
         self.stats.commits_slow += u64::from(took > SLOW_COMMIT);
         self.stats.commit_max = self.stats.commit_max.max(took);
+        self.stats.commit_sum += took;
+        let above = COMMIT_BOUNDS_US.iter().take_while(|us| u128::from(**us) < took.as_micros());
+        self.stats.commit_times[above.count()] += 1;
         if self.times.len() < TIMES_KEPT {
             self.times.push(took);
         } else {
@@ -119,6 +129,7 @@ mod tests {
         let stats = Tally::sum(std::iter::once(&tally));
         assert_eq!((stats.commits, stats.rows, stats.rows_max), (3_000, 3_000, 1));
         assert_eq!((stats.commits_slow, stats.commit_max.as_millis()), (2_899, 2_999));
+        assert_eq!(stats.commit_times, [1, 0, 0, 1, 1, 3, 5, 40, 200, 750, 1_999]);
         assert_eq!(stats.commit_p50, Duration::from_millis(2_487));
         assert_eq!(stats.commit_p99, Duration::from_millis(2_988));
     }

@@ -123,10 +123,41 @@ pub const RULES: &[Rule] = &[
     rule("GET",    "/api/v1/stats",                          READS,           Nothing),
     rule("GET",    "/api/v1/durability",                     READS,           Nothing),
 
+    rule("GET",    "/api/v1/feed",                           READS,           Nothing),
+    rule("POST",   "/api/v1/logins",                         READS,           Nothing),
+    rule("GET",    "/api/v1/openapi.json",                   READS,           Nothing),
+    rule("GET",    "/metrics",                               READS,           Nothing),
+
     rule("GET",    "/api/v1/keys",                           Who::WholeAdmin, Nothing),
     rule("POST",   "/api/v1/keys",                           Who::WholeAdmin, Small),
     rule("PUT",    "/api/v1/keys/{key}",                     Who::WholeAdmin, Small),
     rule("DELETE", "/api/v1/keys/{key}",                     Who::WholeAdmin, Nothing),
+
+    // Pages, and what their forms send.
+    rule("GET",    "/assets/{name}",                         Who::Anyone,     Nothing),
+    rule("GET",    "/login",                                 Who::Anyone,     Nothing),
+    rule("POST",   "/login",                                 Who::Anyone,     Small),
+    rule("POST",   "/logout",                                Who::Anyone,     Small),
+    rule("GET",    "/",                                      READS,           Nothing),
+    rule("GET",    "/board",                                 READS,           Nothing),
+    rule("GET",    "/collections",                           READS,           Nothing),
+    rule("GET",    "/collection",                            READS,           Nothing),
+    rule("GET",    "/items",                                 READS,           Nothing),
+    rule("GET",    "/item",                                  READS,           Nothing),
+    rule("GET",    "/tasks",                                 READS,           Nothing),
+    rule("GET",    "/task",                                  READS,           Nothing),
+    rule("GET",    "/flows",                                 READS,           Nothing),
+    rule("GET",    "/flow",                                  READS,           Nothing),
+    rule("GET",    "/workers",                               READS,           Nothing),
+    rule("GET",    "/holds",                                 READS,           Nothing),
+    rule("GET",    "/batches",                               READS,           Nothing),
+    rule("GET",    "/batch",                                 READS,           Nothing),
+    rule("GET",    "/search",                                READS,           Nothing),
+    rule("POST",   "/task/act",                              STEERS,          Small),
+    rule("POST",   "/item/act",                              STEERS,          Small),
+    rule("POST",   "/batch/act",                             STEERS,          Small),
+    rule("POST",   "/hold/set",                              STEERS,          Small),
+    rule("POST",   "/hold/release",                          STEERS,          Small),
 ];
 
 /// Changes that can be asked for with `?dry_run=true`: each is one command. A worker's calls and
@@ -146,6 +177,13 @@ impl Rule {
     pub fn can_be_rehearsed(&self) -> bool {
         self.method != "GET" && REHEARSED.iter().any(|path| self.path.starts_with(path))
     }
+}
+
+/// Whether a path is for people, so that they are told in a page when the answer is no.
+#[must_use]
+pub fn is_page(path: &str) -> bool {
+    let for_programs = ["/api/", "/assets/", "/healthz", "/readyz", "/metrics"];
+    !for_programs.iter().any(|begin| path.starts_with(begin))
 }
 
 const fn rule(method: &'static str, path: &'static str, who: Who, body: Body) -> Rule {

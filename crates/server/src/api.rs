@@ -11,6 +11,7 @@ pub(crate) mod key;
 pub(crate) mod lease;
 pub(crate) mod outbox;
 pub(crate) mod output;
+pub(crate) mod login;
 pub(crate) mod report;
 pub(crate) mod round;
 pub(crate) mod schedule;

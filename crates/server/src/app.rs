@@ -5,16 +5,27 @@ use std::time::{Duration, Instant};
 
 use armarius_core::command::{Claim, Command};
 use armarius_core::reply::{Granted, Reply};
+use armarius_core::task::State as TaskState;
 use armarius_core::text::{Name, Text};
+use armarius_core::view::View;
 use armarius_engine::seam::Description;
 use armarius_engine::{EngineError, Handle, Outcome, Request};
 use tokio::sync::{oneshot, watch};
 
 use crate::attendance::Attendance;
+use crate::feed::Pulse;
 use crate::keys::{Caller, Ring};
 use crate::look::{Look, Lost};
+use crate::metrics::Traffic;
+use crate::pages::{NOTE_EVERY, Pace};
 use crate::problem::{Fault, Own};
+use crate::rates::{MISTAKES, PER_KEY, Rate, Rates};
+use crate::registry::Registry;
+use crate::session::Sessions;
 use crate::shelf::Shelf;
+
+/// How often the keys are read again.
+const KEYS_EVERY: Duration = Duration::from_secs(1);
 
 /// What the routes share; cheap to clone.
 #[derive(Clone, Debug)]
@@ -30,15 +41,57 @@ struct Inner {
     attendance: Attendance,
     /// Whether those who follow something are to leave.
     home: watch::Sender<bool>,
+    registry: Registry,
+    sessions: Sessions,
+    rates: Rates,
+    traffic: Traffic,
+    pulse: Pulse,
+    pace: Pace,
+    settings: Settings,
+}
+
+/// What differs between one server and another.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// The port it listens on. Browsers send cookies to every port of a host, so that two servers
+    /// on one machine need two names.
+    pub port: u16,
+    /// Whether connections are encrypted here.
+    pub tls: bool,
+    /// Whether a proxy in front says how its clients reached it.
+    pub behind_proxy: bool,
+    /// How often a key may ask.
+    pub per_key: Rate,
+    /// How often an address may be wrong.
+    pub mistakes: Rate,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self { port: 7700, tls: false, behind_proxy: false, per_key: PER_KEY, mistakes: MISTAKES }
+    }
 }
 
 impl App {
     /// Brings the parts together.
     #[must_use]
-    pub fn new(handle: Handle, keys: Ring, store: Description) -> Self {
-        let (began, shelf, home) = (Instant::now(), OnceLock::new(), watch::Sender::new(false));
-        let attendance = Attendance::default();
-        Self(Arc::new(Inner { handle, keys, store, began, shelf, attendance, home }))
+    pub fn new(handle: Handle, keys: Ring, store: Description, settings: Settings) -> Self {
+        Self(Arc::new(Inner {
+            handle,
+            keys,
+            store,
+            began: Instant::now(),
+            shelf: OnceLock::new(),
+            attendance: Attendance::default(),
+            home: watch::Sender::new(false),
+            registry: Registry::default(),
+            sessions: Sessions::default(),
+            rates: Rates::new(settings.per_key, settings.mistakes),
+            traffic: Traffic::default(),
+            pulse: Pulse::default(),
+            pace: Pace::default(),
+            settings,
+        }))
     }
 
     /// Gives it a place for what is kept beside the store; the first one counts.
@@ -59,15 +112,62 @@ impl App {
         &self.0.attendance
     }
 
-    /// The server stops: whoever follows something is sent home. Claims that wait are answered by
-    /// the engine when it stops.
-    pub fn send_home(&self) {
-        self.0.home.send_replace(true);
+    /// Codes and sessions.
+    #[must_use]
+    pub fn sessions(&self) -> &Sessions {
+        &self.0.sessions
+    }
+
+    pub(crate) fn settings(&self) -> &Settings {
+        &self.0.settings
+    }
+
+    pub(crate) fn rates(&self) -> &Rates {
+        &self.0.rates
+    }
+
+    pub(crate) fn traffic(&self) -> &Traffic {
+        &self.0.traffic
+    }
+
+    pub(crate) fn pace(&self) -> &Pace {
+        &self.0.pace
+    }
+
+    pub(crate) fn pulse(&self) -> &Pulse {
+        &self.0.pulse
+    }
+
+    /// Keeps what this server has in memory up to date, until it is dropped: keys that another
+    /// server changed, and how fast work goes.
+    pub async fn tend(self) {
+        let mut noted: Option<Instant> = None;
+        loop {
+            let app = self.clone();
+            let asked = tokio::task::spawn_blocking(move || app.0.keys.refresh()).await;
+            if let Ok(Err(error)) = asked {
+                tracing::warn!("the keys could not be read again: {error}");
+            }
+            if noted.is_none_or(|at| at.elapsed() >= NOTE_EVERY) {
+                noted = Some(Instant::now());
+                if let Ok(done) = self.look(|look| Ok(done(&look.view))).await {
+                    self.0.pace.note(done);
+                }
+            }
+            tokio::time::sleep(KEYS_EVERY).await;
+        }
     }
 
     /// Turns true when the server stops.
     pub(crate) fn sent_home(&self) -> watch::Receiver<bool> {
         self.0.home.subscribe()
+    }
+
+    /// The server stops: whoever follows something is sent home. Claims that wait are answered by
+    /// the engine when it stops.
+    pub fn send_home(&self) {
+        self.0.home.send_replace(true);
+        self.0.pulse.close();
     }
 
     /// The keys.
@@ -144,9 +244,10 @@ impl App {
         &self,
         question: impl FnOnce(&mut Look<'_>) -> Result<T, Lost> + Send + 'static,
     ) -> Result<T, Fault> {
-        let handle = self.0.handle.clone();
+        let app = self.clone();
         let asked = move || {
-            handle.question(|reader| match question(&mut Look::begin(reader)?) {
+            let registry = &app.0.registry;
+            app.0.handle.question(|reader| match question(&mut Look::begin(reader, registry)?) {
                 Ok(answer) => Ok(Ok(answer)),
                 Err(Lost::Refused(refusal)) => Ok(Err(refusal)),
                 Err(Lost::Store(error)) => Err(error),
@@ -156,6 +257,12 @@ impl App {
         let broke = |_| Fault::own(Own::Internal, "a question broke", "report it");
         answer.map_err(broke)??.map_err(Fault::from)
     }
+}
+
+/// Tasks done, in all queues.
+fn done(view: &View) -> i64 {
+    let place = TaskState::Done.index();
+    view.queues.iter().filter_map(|(_, queue)| queue.counts.get(place)).sum()
 }
 
 /// Granted work on its way to a worker. It is given back unless it is taken.

@@ -30,6 +30,9 @@ pub(crate) struct Json<T>(pub(crate) T);
 /// An array of things, none of which stands or falls with another.
 pub(crate) struct Bulk<T>(pub(crate) Vec<T>);
 
+/// What a form sends; unknown names are refused.
+pub(crate) struct Form<T>(pub(crate) T);
+
 /// A text body and its content type.
 pub(crate) struct Text {
     pub(crate) text: String,
@@ -72,6 +75,22 @@ impl<T: DeserializeOwned, S: Sync> FromRequest<S> for Bulk<T> {
             ));
         }
         Ok(Self(elements))
+    }
+}
+
+impl<T: DeserializeOwned, S: Sync> FromRequest<S> for Form<T> {
+    type Rejection = Fault;
+
+    async fn from_request(request: Request, _: &S) -> Result<Self, Fault> {
+        let (kind, bytes) = read(request).await?;
+        let wanted = "application/x-www-form-urlencoded";
+        if kind != wanted {
+            return Err(wrong_kind(&kind, wanted));
+        }
+        serde_urlencoded::from_bytes(&bytes).map(Self).map_err(|e| {
+            let why = format!("cannot read the form: {e}");
+            Fault::own(Own::BadRequest, why, "go back and fill it in again")
+        })
     }
 }
 

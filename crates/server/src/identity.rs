@@ -1,9 +1,13 @@
 //! Who is asking, and whether they may: looked at before anything else of a request.
 
+use std::net::IpAddr;
+use std::sync::atomic::Ordering;
+use std::time::Instant;
+
 use axum::extract::{FromRequestParts, MatchedPath, Request, State};
-use axum::http::HeaderMap;
-use axum::http::header::AUTHORIZATION;
+use axum::http::header::{AUTHORIZATION, COOKIE};
 use axum::http::request::Parts;
+use axum::http::{HeaderMap, Method};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 
@@ -13,6 +17,10 @@ use crate::keys::Caller;
 use crate::problem::{Fault, Own};
 use crate::rehearse::Rehearsal;
 
+/// Where a request comes from, as far as the socket knows.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Peer(pub(crate) IpAddr);
+
 /// Lets a request through to its route, or says why not.
 pub(crate) async fn admit(State(app): State<App>, mut request: Request, next: Next) -> Response {
     match check(&app, &mut request) {
@@ -20,6 +28,24 @@ pub(crate) async fn admit(State(app): State<App>, mut request: Request, next: Ne
         Ok(Some(rehearsal)) => rehearsal.answer(next.run(request).await),
         Err(fault) => fault.into_response(),
     }
+}
+
+/// Counts and times every answer, and notes the odd ones in the log.
+pub(crate) async fn watch(State(app): State<App>, request: Request, next: Next) -> Response {
+    let (began, traffic) = (Instant::now(), app.traffic());
+    let (method, path) = (request.method().clone(), request.uri().path().to_owned());
+    traffic.open.fetch_add(1, Ordering::Relaxed);
+    let response = next.run(request).await;
+    traffic.open.fetch_sub(1, Ordering::Relaxed);
+    let (status, took) = (response.status().as_u16(), began.elapsed());
+    traffic.answered(status, took);
+    let took_us = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
+    if status >= 500 {
+        tracing::warn!(%method, path, status, took_us, "request failed");
+    } else {
+        tracing::debug!(%method, path, status, took_us, "request");
+    }
+    response
 }
 
 /// What is given back is where a dry run notes what would have happened.
@@ -33,7 +59,16 @@ fn check(app: &App, request: &mut Request) -> Result<Option<Rehearsal>, Fault> {
         }
     }
     // Without a key nobody learns which routes and things exist.
-    let mut caller = authenticate(app, request.headers())?;
+    let mut caller = authenticate(app, request)?;
+    if !app.rates().may_ask(&caller.key) {
+        app.traffic().slowed.fetch_add(1, Ordering::Relaxed);
+        let why = "this key asks too often";
+        return Err(Fault::own(
+            Own::TooMany,
+            why,
+            "wait a moment; send many things in one request",
+        ));
+    }
     match found {
         Found::Rule(rule) => {
             permit(&caller, rule.who)?;
@@ -80,20 +115,95 @@ pub(crate) fn within(caller: &Caller, collection: &str) -> Result<(), Fault> {
     Err(Fault::own(Own::NotAllowed, why, "use a key for that collection"))
 }
 
-fn authenticate(app: &App, headers: &HeaderMap) -> Result<Caller, Fault> {
+fn authenticate(app: &App, request: &Request) -> Result<Caller, Fault> {
+    let headers = request.headers();
+    let from = from(app, request);
+    refuse_shut(app, from)?;
     let Some(value) = headers.get(AUTHORIZATION) else {
+        return by_cookie(app, request);
+    };
+    let text = value.to_str().unwrap_or_default();
+    let key = text.split_once(' ').filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"));
+    let caller = key.and_then(|(_, key)| app.keys().caller(key.trim()));
+    caller.ok_or_else(|| {
+        mistake(app, from);
+        Fault::own(Own::KeyRefused, "this key opens nothing here", "ask an admin for a key")
+    })
+}
+
+/// Whoever is signed in. What a browser sends by itself counts only for reading, unless it also
+/// says that a page of ours asked for it.
+fn by_cookie(app: &App, request: &Request) -> Result<Caller, Fault> {
+    let key = cookie(app, request.headers()).and_then(|cookie| app.sessions().key_of(cookie));
+    let Some(caller) = key.and_then(|key| app.keys().holder(&key)) else {
         return Err(Fault::own(
             Own::KeyMissing,
             "there is no key in the request",
             "send the header authorization: Bearer ark_…",
         ));
     };
-    let text = value.to_str().unwrap_or_default();
-    let key = text.split_once(' ').filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"));
-    let caller = key.and_then(|(_, key)| app.keys().caller(key.trim()));
-    caller.ok_or_else(|| {
-        Fault::own(Own::KeyRefused, "this key opens nothing here", "ask an admin for a key")
-    })
+    let reads = matches!(*request.method(), Method::GET | Method::HEAD);
+    if !reads && !is_ours(request.headers()) {
+        return Err(not_ours());
+    }
+    Ok(caller)
+}
+
+/// The session's cookie, if there is one.
+pub(crate) fn cookie<'h>(app: &App, headers: &'h HeaderMap) -> Option<&'h str> {
+    let name = cookie_name(app);
+    let texts = headers.get_all(COOKIE).iter().filter_map(|value| value.to_str().ok());
+    let mut pairs = texts.flat_map(|text| text.split(';')).filter_map(|pair| pair.split_once('='));
+    pairs.find(|(found, _)| found.trim() == name).map(|(_, value)| value.trim())
+}
+
+/// Browsers send cookies to every port of a host, so that each server has its own name.
+pub(crate) fn cookie_name(app: &App) -> String {
+    format!("armarius-{}", app.settings().port)
+}
+
+/// Whether a page of this server made the request. Browsers say so themselves, and no page can
+/// make them say otherwise; a request that says nothing comes from no browser of today.
+pub(crate) fn is_ours(headers: &HeaderMap) -> bool {
+    let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
+    if let Some(site) = text("sec-fetch-site") {
+        return site == "same-origin";
+    }
+    let origin = text("origin").and_then(|origin| origin.split_once("://"));
+    origin.is_some_and(|(_, host)| Some(host) == text("host"))
+}
+
+/// The request was made by a page of somebody else.
+pub(crate) fn not_ours() -> Fault {
+    let why = "the request does not come from a page of this server";
+    Fault::own(Own::NotAllowed, why, "open the page here and try again, or use a key")
+}
+
+/// Who is at the other end: the peer, or whom the proxy in front names last.
+pub(crate) fn from(app: &App, request: &Request) -> Option<IpAddr> {
+    let peer = request.extensions().get::<Peer>().map(|Peer(address)| *address);
+    if !app.settings().behind_proxy {
+        return peer;
+    }
+    let named = request.headers().get("x-forwarded-for").and_then(|value| value.to_str().ok());
+    let last = named.and_then(|list| list.rsplit(',').next()).map(str::trim);
+    last.and_then(|address| address.parse().ok()).or(peer)
+}
+
+/// Refuses those who were wrong too often.
+pub(crate) fn refuse_shut(app: &App, from: Option<IpAddr>) -> Result<(), Fault> {
+    if !from.is_some_and(|from| app.rates().is_shut(from)) {
+        return Ok(());
+    }
+    app.traffic().slowed.fetch_add(1, Ordering::Relaxed);
+    let why = "too many wrong keys or codes came from this address";
+    Err(Fault::own(Own::TooMany, why, "wait a moment"))
+}
+
+/// Counts a wrong key or code.
+pub(crate) fn mistake(app: &App, from: Option<IpAddr>) {
+    // Whether this was the last one is asked at the next request.
+    let _ = from.is_none_or(|from| app.rates().may_err(from));
 }
 
 impl<S: Sync> FromRequestParts<S> for Caller {

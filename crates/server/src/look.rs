@@ -10,6 +10,7 @@ use armarius_engine::seam::{Reader, StoreError};
 
 use crate::body::TaskRef;
 use crate::keys::Caller;
+use crate::registry::Registry;
 
 /// How often one question may ask for more rows.
 const ROUNDS_MAX: usize = 1_000;
@@ -41,10 +42,12 @@ impl From<Refusal> for Lost {
 }
 
 impl<'r> Look<'r> {
-    /// Begins with a fresh picture of what is always read whole.
-    pub(crate) fn begin(reader: &'r mut dyn Reader) -> Result<Self, StoreError> {
-        let mut view = View::new(0);
-        reader.look(&[], &mut view, true)?;
+    /// Begins with the newest picture of what is always read whole.
+    pub(crate) fn begin(
+        reader: &'r mut dyn Reader,
+        registry: &Registry,
+    ) -> Result<Self, StoreError> {
+        let view = registry.sheet(reader)?;
         Ok(Self { reader, view })
     }
 

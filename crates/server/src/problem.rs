@@ -57,6 +57,7 @@ pub(crate) enum Own {
     WrongMethod,
     WrongContentType,
     BadRequest,
+    TooMany,
     BodyTooLarge,
     BodyTooSlow,
     TooDeep,
@@ -76,6 +77,7 @@ impl Own {
             Self::WrongMethod => "wrong-method",
             Self::WrongContentType => "wrong-content-type",
             Self::BadRequest => "bad-request",
+            Self::TooMany => "too-many-requests",
             Self::BodyTooLarge => "body-too-large",
             Self::BodyTooSlow => "body-too-slow",
             Self::TooDeep => "too-deep",
@@ -94,6 +96,7 @@ impl Own {
             Self::WrongMethod => StatusCode::METHOD_NOT_ALLOWED,
             Self::WrongContentType => StatusCode::UNSUPPORTED_MEDIA_TYPE,
             Self::BadRequest | Self::TooDeep => StatusCode::BAD_REQUEST,
+            Self::TooMany => StatusCode::TOO_MANY_REQUESTS,
             Self::BodyTooLarge => StatusCode::PAYLOAD_TOO_LARGE,
             Self::BodyTooSlow => StatusCode::REQUEST_TIMEOUT,
             Self::Unavailable | Self::OutcomeUnknown => StatusCode::SERVICE_UNAVAILABLE,
@@ -149,7 +152,7 @@ impl From<EngineError> for Fault {
             ),
             // What broke may name places of the machine; the log has it, the caller does not.
             EngineError::Internal(why) => {
-                eprintln!("internal error: {}", why.escape_debug());
+                tracing::error!("internal error: {}", why.escape_debug());
                 Self::own(
                     Own::Internal,
                     "the server broke a rule of its own on this request; others go on",

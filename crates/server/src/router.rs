@@ -3,16 +3,16 @@
 use axum::Router;
 use axum::http::HeaderValue;
 use axum::http::header::{CACHE_CONTROL, X_CONTENT_TYPE_OPTIONS};
-use axum::middleware::{from_fn_with_state, map_response};
+use axum::middleware::{from_fn, from_fn_with_state, map_response};
 use axum::response::Response;
 use axum::routing::{get, post, put};
 
 use crate::api::{
-    batch, claim, collection, event, flow, hold, item, key, lease, outbox, output, report, round,
-    schedule, status, task, why, worker,
+    batch, claim, collection, event, flow, hold, item, key, lease, login, outbox, output, report,
+    round, schedule, status, task, why, worker,
 };
 use crate::app::App;
-use crate::identity;
+use crate::{feed, identity, metrics, openapi, pages};
 
 /// All routes.
 pub fn router(app: App) -> Router {
@@ -63,11 +63,18 @@ pub fn router(app: App) -> Router {
         .route("/api/v1/stats", get(status::stats))
         .route("/api/v1/durability", get(status::durability))
         .route("/api/v1/outbox", get(outbox::list))
+        .route("/api/v1/feed", get(feed::feed))
+        .route("/api/v1/logins", post(login::link))
+        .route("/api/v1/openapi.json", get(openapi::document))
+        .route("/metrics", get(metrics::metrics))
         .route("/api/v1/keys", get(key::list).post(key::add))
         .route("/api/v1/keys/{key}", put(key::change).delete(key::revoke));
     routes
+        .merge(pages::routes())
         .layer(from_fn_with_state(app.clone(), identity::admit))
+        .layer(from_fn(pages::as_page))
         .layer(map_response(careful))
+        .layer(from_fn_with_state(app.clone(), identity::watch))
         .with_state(app)
 }
 
@@ -75,6 +82,8 @@ pub fn router(app: App) -> Router {
 async fn careful(mut response: Response) -> Response {
     let headers = response.headers_mut();
     headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
-    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    if !headers.contains_key(CACHE_CONTROL) {
+        headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    }
     response
 }

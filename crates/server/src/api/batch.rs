@@ -94,7 +94,7 @@ async fn steer(
 }
 
 /// Refuses a batch outside of the key's collections. A key for all needs no look.
-pub(super) async fn visible(app: &App, caller: &Caller, batch: BatchId) -> Result<(), Fault> {
+pub(crate) async fn visible(app: &App, caller: &Caller, batch: BatchId) -> Result<(), Fault> {
     if caller.scope.is_none() {
         return Ok(());
     }
@@ -149,7 +149,7 @@ pub(crate) async fn list(
     Ok(json(StatusCode::OK, &app.look::<Page<Batch>>(look).await?))
 }
 
-fn shown(view: &View, batch: &rows::Batch) -> Result<Batch, Stop> {
+pub(crate) fn shown(view: &View, batch: &rows::Batch) -> Result<Batch, Stop> {
     Ok(Batch {
         batch: batch.id.0,
         item: item_address(view, batch.item)?,

@@ -53,12 +53,12 @@ pub(crate) async fn show(
 }
 
 /// There is no such collection, or the caller may not see it.
-pub(super) fn unknown(name: &str) -> Refusal {
+pub(crate) fn unknown(name: &str) -> Refusal {
     Refusal::new(Code::NoSuchCollection, format!("there is no collection {name}"))
         .hint(format!("make it first: armarius collection put {name}"))
 }
 
-fn shown(view: &View, caller: &Caller) -> Vec<Collection> {
+pub(crate) fn shown(view: &View, caller: &Caller) -> Vec<Collection> {
     let visible = view.collections.iter().filter(|(_, c)| caller.may(&c.name));
     let mut shown: Vec<Collection> = visible
         .map(|(id, collection)| {

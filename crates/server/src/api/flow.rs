@@ -132,15 +132,15 @@ pub(crate) async fn show(
     Ok(json(StatusCode::OK, one))
 }
 
-fn shown(
+pub(crate) fn shown(
     look: &mut Look<'_>,
     caller: &Caller,
     wanted: impl Fn(&str, &str) -> bool,
 ) -> Result<Vec<Flow>, Lost> {
     let mut rows: Vec<(String, FlowRow)> = Vec::new();
     for (_, flow) in look.view.flows.iter() {
-        let home = look.view.collections.iter().find(|(id, _)| **id == flow.collection);
-        let Some((_, home)) = home else { continue };
+        let home = look.view.collections.get(&flow.collection).ok().flatten();
+        let Some(home) = home else { continue };
         if caller.may(&home.name) && wanted(&home.name, &flow.name) {
             rows.push((home.name.to_string(), flow.clone()));
         }

@@ -50,7 +50,7 @@ fn read(on: &On) -> Result<HoldOn, Refusal> {
     })
 }
 
-async fn permit(app: &App, caller: &Caller, on: &HoldOn) -> Result<(), Fault> {
+pub(crate) async fn permit(app: &App, caller: &Caller, on: &HoldOn) -> Result<(), Fault> {
     match on {
         HoldOn::Collection(name) | HoldOn::Flow(name, _) | HoldOn::Step(name, _, _) => {
             within(caller, name)
@@ -67,7 +67,12 @@ pub(crate) async fn release(
     caller: Caller,
     Path(hold): Path<String>,
 ) -> Answer {
-    let hold = HoldId(number("hold", &hold)?);
+    release_for(&app, &caller, HoldId(number("hold", &hold)?)).await?;
+    Ok(super::done())
+}
+
+/// Releases a hold the caller may see.
+pub(crate) async fn release_for(app: &App, caller: &Caller, hold: HoldId) -> Result<(), Fault> {
     if caller.scope.is_some() {
         let asking = caller.clone();
         let seen = app.look(move |look| visible_holds(look, &asking)).await?;
@@ -76,8 +81,8 @@ pub(crate) async fn release(
             return Err(Refusal::new(Code::NoSuchHold, why).into());
         }
     }
-    app.ask(&caller, Command::Release { hold }).await?;
-    Ok(super::done())
+    app.ask(caller, Command::Release { hold }).await?;
+    Ok(())
 }
 
 /// `GET /api/v1/holds`
@@ -86,7 +91,10 @@ pub(crate) async fn list(State(app): State<App>, caller: Caller) -> Answer {
     Ok(json(StatusCode::OK, &Page { entries, next: None }))
 }
 
-fn visible_holds(look: &mut Look<'_>, caller: &Caller) -> Result<Vec<Hold>, crate::look::Lost> {
+pub(crate) fn visible_holds(
+    look: &mut Look<'_>,
+    caller: &Caller,
+) -> Result<Vec<Hold>, crate::look::Lost> {
     look.ask(|view| {
         let mut shown = Vec::new();
         for (_, hold) in view.holds.iter() {

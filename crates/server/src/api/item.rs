@@ -162,7 +162,7 @@ pub(crate) async fn list(
     Ok(json(StatusCode::OK, &app.look(look).await?))
 }
 
-fn shown(collection: &Name, item: &rows::Item) -> Item {
+pub(crate) fn shown(collection: &Name, item: &rows::Item) -> Item {
     let address = ItemAddress {
         collection: collection.clone(),
         kind: item.kind.clone(),

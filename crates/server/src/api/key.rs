@@ -57,7 +57,7 @@ fn fault(error: Error) -> Fault {
     match error {
         Error::Engine(error) => error.into(),
         Error::File { .. } | Error::Random(_) => {
-            eprintln!("keys: {}", error.to_string().escape_debug());
+            tracing::error!("keys: {}", error.to_string().escape_debug());
             Fault::own(Own::Internal, "the keys could not be changed", "see the server's log")
         }
     }

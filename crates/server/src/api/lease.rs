@@ -95,7 +95,7 @@ pub(super) fn read(look: &mut Look<'_>, caller: &Caller, max: usize) -> Result<V
 }
 
 /// A lease is seen by those who see all of its tasks.
-fn is_visible(look: &mut Look<'_>, caller: &Caller, lease: &rows::Lease) -> bool {
+pub(crate) fn is_visible(look: &mut Look<'_>, caller: &Caller, lease: &rows::Lease) -> bool {
     let mut tasks = lease.grips.iter().map(|grip| grip.task);
     caller.scope.is_none() || tasks.all(|task| look.visible_task(caller, task).is_ok())
 }

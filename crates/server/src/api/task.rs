@@ -4,7 +4,7 @@ use armarius_core::address::ItemAddress;
 use armarius_core::command::Command;
 use armarius_core::ids::{BatchId, QueueId, TaskId, Time};
 use armarius_core::refusal::{Code, Refusal};
-use armarius_core::rows;
+use armarius_core::rows::{self, Counter};
 use armarius_core::task::State as Stands;
 use armarius_core::view::{Stop, View};
 use armarius_engine::seam::TaskFilter;
@@ -21,21 +21,27 @@ use crate::keys::Caller;
 use crate::look::{Look, Lost, task_address};
 use crate::problem::{Answer, Fault};
 
+/// Task numbers one look goes through at a time.
+const WINDOW: i64 = 10_000;
+/// Windows one page goes through: a rare state among very many tasks takes several pages, and none
+/// of them takes long.
+const WINDOWS_MAX: usize = 3;
+
 /// Which tasks.
-#[derive(Deserialize)]
+#[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Wanted {
     /// States, separated by commas.
-    state: Option<String>,
-    collection: Option<String>,
-    flow: Option<String>,
-    step: Option<String>,
-    item: Option<String>,
-    batch: Option<i64>,
+    pub(crate) state: Option<String>,
+    pub(crate) collection: Option<String>,
+    pub(crate) flow: Option<String>,
+    pub(crate) step: Option<String>,
+    pub(crate) item: Option<String>,
+    pub(crate) batch: Option<i64>,
     /// One task by its address.
-    address: Option<String>,
-    cursor: Option<i64>,
-    max: Option<usize>,
+    pub(crate) address: Option<String>,
+    pub(crate) cursor: Option<i64>,
+    pub(crate) max: Option<usize>,
 }
 
 /// `GET /api/v1/tasks`
@@ -44,28 +50,87 @@ pub(crate) async fn list(
     caller: Caller,
     Params(wanted): Params<Wanted>,
 ) -> Answer {
+    let page = app.look(move |look| page(look, &caller, &wanted)).await?;
+    Ok(json(StatusCode::OK, &page))
+}
+
+/// One page of tasks, newest first.
+pub(crate) fn page(
+    look: &mut Look<'_>,
+    caller: &Caller,
+    wanted: &Wanted,
+) -> Result<Page<Task>, Lost> {
     let states = states(wanted.state.as_deref().unwrap_or_default())?;
-    let item = wanted.item.as_deref().map(ItemAddress::parse).transpose()?;
-    let address = wanted.address.as_deref().map(task_ref).transpose()?;
-    let look = move |look: &mut Look<'_>| {
-        if let Some(address) = &address {
-            let id = look.task_at(&caller, address)?;
-            return Ok(Page { entries: vec![one(look, id)?], next: None });
-        }
-        let Some(queues) = queues(&look.view, &caller, &wanted) else {
-            return Ok(Page { entries: Vec::new(), next: None });
-        };
-        let item = match &item {
-            Some(at) => Some(look.item_at(&caller, at)?.id),
-            None => None,
-        };
-        let (max, below) = (super::page(wanted.max), wanted.cursor.map(TaskId));
-        let batch = wanted.batch.map(BatchId);
-        let entries = read(look, &TaskFilter { queues, states, item, batch, below, max })?;
-        let next = entries.last().filter(|_| entries.len() == max).map(|t| t.task.to_string());
-        Ok(Page { entries, next })
+    if let Some(address) = &wanted.address {
+        let id = look.task_at(caller, &task_ref(address)?)?;
+        return Ok(Page { entries: vec![one(look, id)?], next: None });
+    }
+    let Some(queues) = queues(&look.view, caller, wanted) else {
+        return Ok(Page { entries: Vec::new(), next: None });
     };
-    Ok(json(StatusCode::OK, &app.look(look).await?))
+    let item = match &wanted.item {
+        Some(at) => Some(look.item_at(caller, &ItemAddress::parse(at)?)?.id),
+        None => None,
+    };
+    let (max, below) = (super::page(wanted.max), wanted.cursor.map(TaskId));
+    let batch = wanted.batch.map(BatchId);
+    let filter = TaskFilter { queues, states, item, batch, below, above: None, max };
+    let (found, next) = windows(look, filter)?;
+    let next = next.map(|TaskId(id)| id.to_string());
+    Ok(Page { entries: show_all(look, &found)?, next })
+}
+
+type Found = Vec<(rows::Body, rows::Task)>;
+
+/// Reads window by window, where no index leads straight to what is wanted. The counters tell when
+/// everything has been found, or that there is nothing to find.
+fn windows(look: &mut Look<'_>, filter: TaskFilter) -> Result<(Found, Option<TaskId>), Lost> {
+    let rare = |state: &Stands| !matches!(state, Stands::Ready | Stands::Done);
+    let led =
+        filter.queues.is_empty() && !filter.states.is_empty() && filter.states.iter().all(rare);
+    let newest = look.ask(|view| Ok(view.counters.get(&Counter::Task)?.copied().unwrap_or(0)))?;
+    // A number of another shard is above all windows.
+    let top = filter.below.map_or(newest + 1, |TaskId(id)| id.min(newest + 1));
+    let embedded = look.view.shard == 0 && filter.below.is_none_or(|below| below.0 <= newest + 1);
+    if led || filter.item.is_some() || filter.batch.is_some() || !embedded {
+        let found = look.reader.tasks(&filter)?;
+        let next = found.last().filter(|_| found.len() == filter.max).map(|(body, _)| body.id);
+        return Ok((found, next));
+    }
+    let expected = expected(&look.view, &filter);
+    let (mut found, mut top): (Found, i64) = (Vec::new(), top);
+    for _ in 0..WINDOWS_MAX {
+        let left = filter.max - found.len();
+        let complete = i64::try_from(found.len()).is_ok_and(|n| n >= expected);
+        if top <= 1 || complete {
+            return Ok((found, None));
+        }
+        let (below, above) = (Some(TaskId(top)), Some(TaskId(top - 1 - WINDOW)));
+        found.extend(look.reader.tasks(&TaskFilter {
+            below,
+            above,
+            max: left,
+            ..filter.clone()
+        })?);
+        if found.len() == filter.max {
+            let last = found.last().map(|(body, _)| body.id);
+            return Ok((found, last));
+        }
+        top = (top - WINDOW).max(0);
+    }
+    Ok((found, (top > 1).then_some(TaskId(top))))
+}
+
+/// How many tasks fit, at most: counted by queue and state, wherever the page begins.
+fn expected(view: &View, filter: &TaskFilter) -> i64 {
+    let is_wanted = |id: &QueueId| filter.queues.is_empty() || filter.queues.contains(id);
+    let counts = view.queues.iter().filter(|(id, _)| is_wanted(id)).map(|(_, queue)| queue.counts);
+    let of = |counts: [i64; 7]| -> i64 {
+        let each = Stands::ALL.into_iter().zip(counts);
+        let fits = |state: &Stands| filter.states.is_empty() || filter.states.contains(state);
+        each.filter(|(state, _)| fits(state)).map(|(_, n)| n).sum()
+    };
+    counts.map(of).sum()
 }
 
 fn states(text: &str) -> Result<Vec<Stands>, Refusal> {
@@ -88,10 +153,10 @@ fn queues(view: &View, caller: &Caller, wanted: &Wanted) -> Option<Vec<QueueId>>
     }
     let is = |wanted: &Option<String>, name: &str| wanted.as_deref().is_none_or(|w| w == name);
     let fits = |queue: &rows::Queue| {
-        let home = view.collections.iter().find(|(id, _)| **id == queue.collection);
-        let flow = view.flows.iter().find(|(id, _)| **id == queue.flow);
-        home.is_some_and(|(_, c)| caller.may(&c.name) && is(&wanted.collection, &c.name))
-            && flow.is_some_and(|(_, f)| is(&wanted.flow, &f.name))
+        let home = view.collections.get(&queue.collection).ok().flatten();
+        let flow = view.flows.get(&queue.flow).ok().flatten();
+        home.is_some_and(|c| caller.may(&c.name) && is(&wanted.collection, &c.name))
+            && flow.is_some_and(|f| is(&wanted.flow, &f.name))
             && is(&wanted.step, &queue.step)
     };
     let found: Vec<QueueId> =
@@ -166,7 +231,7 @@ async fn steer(
 }
 
 /// Refuses a task outside of the key's collections. A key for all needs no look.
-pub(super) async fn visible(app: &App, caller: &Caller, task: TaskId) -> Result<(), Fault> {
+pub(crate) async fn visible(app: &App, caller: &Caller, task: TaskId) -> Result<(), Fault> {
     if caller.scope.is_none() {
         return Ok(());
     }
@@ -175,13 +240,17 @@ pub(super) async fn visible(app: &App, caller: &Caller, task: TaskId) -> Result<
 }
 
 /// Tasks as people see them.
-pub(super) fn read(look: &mut Look<'_>, filter: &TaskFilter) -> Result<Vec<Task>, Lost> {
+pub(crate) fn read(look: &mut Look<'_>, filter: &TaskFilter) -> Result<Vec<Task>, Lost> {
     let found = look.reader.tasks(filter)?;
-    look.load_items_of(&found)?;
+    show_all(look, &found)
+}
+
+fn show_all(look: &mut Look<'_>, found: &Found) -> Result<Vec<Task>, Lost> {
+    look.load_items_of(found)?;
     look.ask(|view| found.iter().map(|(body, task)| shown(view, body, task)).collect())
 }
 
-fn one(look: &mut Look<'_>, id: TaskId) -> Result<Task, Lost> {
+pub(crate) fn one(look: &mut Look<'_>, id: TaskId) -> Result<Task, Lost> {
     look.ask(|view| {
         let (Some(body), Some(task)) = (view.bodies.get(&id)?, view.tasks.get(&id)?) else {
             let why = format!("there is no task {id}");

@@ -1,7 +1,7 @@
 //! Every route, every role, and no key: the matrix is made from the table.
 
 use armarius_core::text::Name;
-use armarius_server::access::{RULES, Rule, Who};
+use armarius_server::access::{RULES, Rule, Who, is_page};
 use armarius_wire::v1::key::Role;
 use serde_json::{Value, json};
 
@@ -18,6 +18,13 @@ fn path_of(rule: &Rule) -> String {
         .replace("{batch}", "999")
         .replace("{hold}", "999")
         .replace("{key}", "none")
+        .replace("{name}", "armarius.css")
+        // A feed that begins would never end.
+        .replace("/api/v1/feed", "/api/v1/feed?after=nowhere")
+}
+
+fn kind_of(rule: &Rule) -> &'static str {
+    if is_page(rule.path) { "application/x-www-form-urlencoded" } else { "application/json" }
 }
 
 fn may(rule: &Rule, role: Role) -> bool {
@@ -35,10 +42,11 @@ async fn every_route_knows_every_role() {
         .into_iter()
         .map(|role| (role, lab.key(&format!("a {}", role.as_str()), role, &[])))
         .collect();
-    for rule in RULES {
+    for rule in RULES.iter().filter(|rule| rule.who != Who::Anyone) {
         let path = path_of(rule);
         for (role, key) in &keys {
-            let sent = request(key, rule.method, &path, "application/json", "{}".to_owned());
+            let kind = kind_of(rule);
+            let sent = request(key, rule.method, &path, kind, "{}".to_owned());
             let answer = lab.send(sent).await;
             let what = format!("{} {path} as {}", rule.method, role.as_str());
             if may(rule, *role) {
@@ -63,14 +71,14 @@ async fn no_route_but_health_answers_without_a_key() {
             let sent = request(key, rule.method, &path_of(rule), "", String::new());
             let answer = lab.send(sent).await;
             if rule.who == Who::Anyone {
-                assert_eq!(answer.status, 200, "{}", answer.text);
+                assert!(!matches!(answer.status, 401 | 404), "{}: {}", rule.path, answer.text);
             } else {
                 assert_eq!(answer.problem(), (401, code.to_owned()), "{}", rule.path);
             }
         }
     }
     // What does not exist looks the same to those without a key.
-    for path in ["/", "/api/v1/nothing", "/api/v2/tasks", "/admin"] {
+    for path in ["/nothing", "/api/v1/nothing", "/api/v2/tasks", "/admin"] {
         let answer = lab.send(request("", "GET", path, "", String::new())).await;
         assert_eq!(answer.problem(), (401, "key-missing".to_owned()), "{path}");
         assert_eq!(lab.get(path).await.problem(), (404, "no-such-route".to_owned()), "{path}");

@@ -6,7 +6,7 @@ use armarius_core::text::Name;
 use armarius_engine::seam::Store as _;
 use armarius_engine::{Engine, Options};
 use armarius_server::keys::Ring;
-use armarius_server::{App, Shelf, router};
+use armarius_server::{App, Settings, Shelf, router};
 use armarius_store::{Memory, OutputFiles};
 use armarius_wire::v1::key::Role;
 use axum::Router;
@@ -62,7 +62,8 @@ impl Lab {
         let folder = tempfile::tempdir().unwrap();
         let outputs = OutputFiles::open(&folder.path().join("output"), 1 << 20).unwrap();
         let shelf = Shelf::new(Arc::new(outputs), folder.path().join("secrets"));
-        let app = App::new(engine.handle(), keys, description).with_shelf(shelf);
+        let app = App::new(engine.handle(), keys, description, Settings::default());
+        let app = app.with_shelf(shelf);
         Self { router: router(app.clone()), app, admin, folder, _engine: engine }
     }
 

@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 
-use armarius_server::{listen, router};
+use armarius_server::listen;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 use tokio::sync::oneshot;
@@ -14,9 +14,9 @@ async fn serve(lab: &Lab) -> (SocketAddr, oneshot::Sender<()>, JoinHandle<()>) {
     let listener = listen::bind("127.0.0.1:0".parse().unwrap()).await.unwrap();
     let address = listener.local_addr().unwrap();
     let (end, ended) = oneshot::channel();
-    let routes = router(lab.app.clone());
+    let app = lab.app.clone();
     let serving = tokio::spawn(async move {
-        listen::serve(listener, routes, async move { drop(ended.await) }).await.await;
+        listen::serve(listener, app, None, async move { drop(ended.await) }).await.await;
     });
     (address, end, serving)
 }

@@ -98,6 +98,8 @@ fn readers_filter_tasks(trial: &mut Trial) {
     filters.push(TaskFilter { batch: Some(BatchId(1)), ..TaskFilter::default() });
     let (batch, states) = (Some(BatchId(1)), vec![State::Held, State::Leased]);
     filters.push(TaskFilter { batch, states, ..TaskFilter::default() });
+    let windows = filters.clone().into_iter();
+    filters.extend(windows.map(|f| TaskFilter { above: Some(TaskId(9)), ..f }));
     for filter in filters {
         for (below, max) in [(None, 100), (Some(TaskId(15)), 100), (None, 3), (Some(TaskId(20)), 1)]
         {
@@ -116,6 +118,7 @@ fn fits(filter: &TaskFilter, body: &Body, task: &Task) -> bool {
         && filter.item.is_none_or(|item| body.item == item)
         && filter.batch.is_none_or(|batch| body.batch == Some(batch))
         && filter.below.is_none_or(|below| body.id < below)
+        && filter.above.is_none_or(|above| body.id > above)
 }
 
 fn readers_list(trial: &mut Trial) {

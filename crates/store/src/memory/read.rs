@@ -89,6 +89,7 @@ impl Reader for MemoryReader {
 fn matches(filter: &TaskFilter, body: &Body, task: &Task) -> bool {
     (filter.queues.is_empty() || filter.queues.contains(&body.queue))
         && (filter.states.is_empty() || filter.states.contains(&task.state))
+        && filter.above.is_none_or(|above| above < body.id)
         && filter.item.is_none_or(|item| item == body.item)
         && filter.batch.is_none_or(|batch| Some(batch) == body.batch)
 }

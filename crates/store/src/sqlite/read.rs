@@ -141,7 +141,8 @@ fn ask(
     let queues = numbers_text(filter.queues.iter().map(|QueueId(id)| *id));
     let states = numbers_text(states.iter().map(|s| state_code(*s)));
     let (item, batch) = (filter.item.map(|i| i.0), filter.batch.map(|b| b.0));
-    let params = (below, queues, states, item, batch, limit(filter.max));
+    let above = filter.above.unwrap_or(TaskId(i64::MIN)).0;
+    let params = (below, queues, states, item, batch, limit(filter.max), above);
     desk.all("task", sql, params, both_of)
 }
 

@@ -44,11 +44,11 @@ pub(in crate::sqlite) const TASKS_OF_ITEMS: &str = concat!(
       where body.item >= ?1 and body.item <= ?2"
 );
 
-// What a reader filters by: below ?1, queues ?2 and states ?3 as JSON arrays, item ?4, batch ?5, at
+// What a reader filters by: below ?1, above ?7, queues ?2 and states ?3 as JSON arrays, item ?4, batch ?5, at
 // most ?6; each empty when it does not matter. `cross join` keeps the order that is written.
 macro_rules! wanted {
     () => {
-        " and body.id < ?1
+        " and body.id < ?1 and body.id > ?7
           and (?2 = '' or body.queue in (select value from json_each(?2)))
           and (?3 = '' or task.state in (select value from json_each(?3)))
           and (?4 is null or body.item = ?4) and (?5 is null or body.batch = ?5)
@@ -81,7 +81,7 @@ pub(in crate::sqlite) const BY_STATE: &str = concat!(
     both_columns!(),
     " from task indexed by task_stuck cross join body on body.id = task.id
       where (task.state < 2 or task.state > 4) and task.state = json_extract(?3, '$[0]')
-      and task.id < ?1",
+      and task.id < ?1 and task.id > ?7",
     wanted!()
 );
 pub(in crate::sqlite) const BY_LEASE: &str = concat!(

@@ -1,0 +1,91 @@
+// Pages work without this. With it they follow what happens: when the server says that something
+// changed, the page is fetched again and its live parts are exchanged where they differ.
+"use strict";
+
+const ago = (moment) => {
+  const seconds = Math.round((Date.now() - Date.parse(moment)) / 1000);
+  const s = Math.abs(seconds);
+  if (s < 5) return "now";
+  const text =
+    s < 90 ? `${s} s`
+    : s < 5400 ? `${Math.floor(s / 60)} min`
+    : s < 172800 ? `${Math.floor(s / 3600)} h`
+    : `${Math.floor(s / 86400)} d`;
+  return seconds > 0 ? `${text} ago` : `in ${text}`;
+};
+
+const tick = () => {
+  for (const time of document.querySelectorAll("time[data-ago]")) {
+    const text = ago(time.dateTime);
+    if (time.textContent !== text) time.textContent = text;
+  }
+};
+
+// A part somebody is in, or has something open in, is left alone until they are done.
+const busy = (part) =>
+  part.contains(document.activeElement) || part.querySelector("details[open]") ||
+  !(getSelection()?.isCollapsed ?? true);
+
+const plain = (part) => {
+  const copy = part.cloneNode(true);
+  for (const time of copy.querySelectorAll("time[data-ago]")) time.textContent = "";
+  return copy.innerHTML;
+};
+
+let fetching = false;
+let again = false;
+
+const refresh = async () => {
+  if (document.hidden || fetching) {
+    again = true;
+    return;
+  }
+  fetching = true;
+  again = false;
+  try {
+    const answer = await fetch(location.href, { headers: { accept: "text/html" } });
+    if (answer.redirected && new URL(answer.url).pathname === "/login") return location.reload();
+    if (!answer.ok) return;
+    const fresh = new DOMParser().parseFromString(await answer.text(), "text/html");
+    for (const part of document.querySelectorAll("[data-live]")) {
+      const next = fresh.getElementById(part.id);
+      if (next && plain(next) !== plain(part) && !busy(part)) part.replaceChildren(...next.childNodes);
+    }
+    tick();
+  } catch {
+    // The feed notices when the server is gone, and comes back when it is.
+  } finally {
+    fetching = false;
+    if (again && !document.hidden) setTimeout(refresh, 300);
+  }
+};
+
+const follow = (address) => {
+  const dot = document.getElementById("pulse");
+  const say = (state, title) => {
+    if (!dot) return;
+    dot.dataset.state = state;
+    dot.title = title;
+  };
+  const feed = new EventSource(address);
+  feed.addEventListener("hello", () => {
+    say("on", "live");
+    refresh();
+  });
+  feed.addEventListener("pulse", refresh);
+  feed.onerror = () => say("off", "the server does not answer; trying again");
+  document.addEventListener("visibilitychange", () => again && refresh());
+  addEventListener("pagehide", () => feed.close());
+};
+
+for (const form of document.querySelectorAll("form[data-go]")) form.requestSubmit();
+if (document.body.dataset.feed) follow(document.body.dataset.feed);
+setInterval(tick, 5000);
+
+addEventListener("keydown", (event) => {
+  const typing = event.target.closest?.("input, textarea, select");
+  if (event.key === "/" && !typing && !event.ctrlKey && !event.metaKey && !event.altKey) {
+    document.querySelector(".search input")?.focus();
+    event.preventDefault();
+  }
+});

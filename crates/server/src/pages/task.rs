@@ -1,0 +1,201 @@
+//! Tasks: lists of them, and everything about one.
+
+use armarius_core::task::State as Stands;
+use armarius_core::view::{Need, View};
+use armarius_core::why::{Node, why_task};
+use armarius_wire::client::segment;
+use armarius_wire::v1::task::Task;
+use axum::extract::State;
+use maud::{Markup, html};
+use serde::Deserialize;
+
+use super::act;
+use super::frame::{page, steers};
+use super::item::history;
+use super::parts::{ago, ago_at, badge, further, item_link, json, length, said, tasks};
+use crate::api;
+use crate::api::task::Wanted;
+use crate::app::App;
+use crate::body::{Params, TaskRef};
+use crate::keys::Caller;
+use crate::look::{Look, Lost, item_address};
+use crate::problem::Answer;
+
+/// Tasks of one page.
+const TASKS_MAX: usize = 100;
+/// Events of the item that are looked through for those of the task.
+const EVENTS_MAX: i64 = 1_000;
+
+/// `GET /tasks`
+pub(super) async fn list(
+    State(app): State<App>,
+    caller: Caller,
+    Params(wanted): Params<Wanted>,
+) -> Answer {
+    let asked = Wanted { max: Some(wanted.max.unwrap_or(TASKS_MAX)), ..wanted };
+    let query = query(&asked);
+    let (asking, state) = (caller.clone(), asked.state.clone());
+    let title = title(&asked);
+    let shown = app.look(move |look| api::task::page(look, &asking, &asked)).await?;
+    let main = html! {
+        h1 { (title) }
+        nav.chips aria-label="States" {
+            a href={ "?" (query) } aria-current=[state.is_none().then_some("true")] { "all" }
+            @for one in Stands::ALL {
+                a href={ "?" (query) "&state=" (one.as_str()) }
+                    aria-current=[(state.as_deref() == Some(one.as_str())).then_some("true")] { (said(one.as_str())) }
+            }
+        }
+        div id="tasks" data-live {
+            @if shown.entries.is_empty() && shown.next.is_none() { p.quiet { "There are none." } }
+            @else if !shown.entries.is_empty() { (tasks(&shown.entries)) }
+            @let query = match &state { Some(state) => format!("{query}&state={}", segment(state)), None => query.clone() };
+            (further(shown.next.as_deref(), &query, shown.entries.len()))
+        }
+    };
+    Ok(page(&caller, "/tasks", &title, &main))
+}
+
+/// Everything that was asked for but state and place.
+fn query(wanted: &Wanted) -> String {
+    let named = [
+        ("collection", wanted.collection.clone()),
+        ("flow", wanted.flow.clone()),
+        ("step", wanted.step.clone()),
+        ("item", wanted.item.clone()),
+        ("batch", wanted.batch.map(|batch| batch.to_string())),
+    ];
+    let pairs = named.iter().filter_map(|(name, value)| Some((name, value.as_deref()?)));
+    let pairs: Vec<String> =
+        pairs.map(|(name, value)| format!("{name}={}", segment(value))).collect();
+    pairs.join("&")
+}
+
+fn title(wanted: &Wanted) -> String {
+    let mut title = match &wanted.state {
+        Some(state) => format!("Tasks {}", said(state)),
+        None => "Tasks".to_owned(),
+    };
+    if let Some(step) = &wanted.step {
+        title = format!("{title} of {}.{step}", wanted.flow.as_deref().unwrap_or("any"));
+    } else if let Some(flow) = &wanted.flow {
+        title = format!("{title} of {flow}");
+    }
+    if let Some(collection) = &wanted.collection {
+        title = format!("{title} in {collection}");
+    }
+    if let Some(batch) = wanted.batch {
+        title = format!("{title} of batch {batch}");
+    }
+    title
+}
+
+/// Which one.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Which {
+    id: i64,
+}
+
+/// Everything about a task.
+struct Whole {
+    task: Task,
+    item: String,
+    why: Node,
+    events: Vec<armarius_core::event::Event>,
+    lease: Option<(String, armarius_core::ids::Time)>,
+}
+
+/// `GET /task`
+pub(super) async fn show(
+    State(app): State<App>,
+    caller: Caller,
+    Params(Which { id }): Params<Which>,
+) -> Answer {
+    let asking = caller.clone();
+    let whole = app.look(move |look| read(look, &asking, id)).await?;
+    let Whole { task, item, why, events, lease } = &whole;
+    let open = !matches!(&*task.state, "done" | "failed" | "cancelled");
+    let main = html! {
+        p.crumb { (item_link(item)) }
+        h1.address { (task.address) }
+        div id="state" data-live {
+            p.lead { (badge(&task.state)) " " @if !task.cause.is_empty() { (task.cause) ", " } "since " (ago(&task.since)) }
+            dl.facts {
+                div { dt { "task" } dd { (task.task) } }
+                div { dt { "attempts" } dd { (task.attempts) } }
+                div { dt { "priority" } dd { (task.priority) } }
+                div { dt { "made" } dd { (ago(&task.created_at)) } }
+                @if let Some(ready) = &task.ready_at { div { dt { "not before" } dd { (ago(ready)) } } }
+                @if let Some(batch) = task.batch { div { dt { "batch" } dd { a href={ "/batch?id=" (batch) } { (batch) } } } }
+                @if let Some((worker, until)) = lease {
+                    div { dt { "worker" } dd { (worker) } }
+                    div { dt { "lease ends" } dd { (ago_at(*until)) } }
+                }
+            }
+        }
+        @if steers(&caller) { section.actions { h2 { "Actions" } (act::task_forms(task)) } }
+        section id="why" data-live {
+            h2 { @if open { "What it waits for" } @else { "Why" } }
+            ul.why { (tree(why)) }
+        }
+        @if let Some(payload) = &task.payload { section { h2 { "Payload" } (json(payload.get())) } }
+        section id="attempts" data-live { h2 { "Attempts" } (attempts(events)) }
+        section id="history" data-live { h2 { "History" } (history(events)) }
+    };
+    Ok(page(&caller, "/tasks", &task.address, &main))
+}
+
+fn read(look: &mut Look<'_>, caller: &Caller, id: i64) -> Result<Whole, Lost> {
+    let id = look.task_at(caller, &TaskRef::Number(id))?;
+    let task = api::task::one(look, id)?;
+    let why = look.ask(|view| why_task(view, id, api::now()))?;
+    let of = |view: &View| Ok(view.bodies.get(&id)?.map(|body| body.item).unwrap_or_default());
+    let item = look.ask(of)?;
+    look.load(&[Need::Head(item)])?;
+    let last = look.ask(|view| Ok(view.heads.get(&item)?.copied().unwrap_or_default()))?.n;
+    let from = (last - EVENTS_MAX).max(0);
+    let mut events = look.reader.events(item, from, usize::try_from(last - from).unwrap_or(0))?;
+    events.retain(|event| event.task == Some(id));
+    let lease = look.ask(|view| {
+        let Some(lease) = view.tasks.get(&id)?.and_then(|task| task.lease) else { return Ok(None) };
+        Ok(view.leases.get(&lease)?.map(|lease| (lease.worker.to_string(), lease.expires_at)))
+    })?;
+    Ok(Whole { task, item: look.ask(|view| item_address(view, item))?, why, events, lease })
+}
+
+/// What it waits for, as a tree.
+pub(super) fn tree(node: &Node) -> Markup {
+    html! { li {
+        (node.what) " " span.quiet { "since " (ago_at(node.since)) }
+        @if !node.clear.is_empty() { div.clear { "→ " code { (node.clear) } } }
+        @if !node.because.is_empty() { ul { @for next in &node.because { (tree(next)) } } }
+    } }
+}
+
+/// Grants and what came of each.
+fn attempts(events: &[armarius_core::event::Event]) -> Markup {
+    let mut rows = Vec::new();
+    for (place, event) in events.iter().enumerate() {
+        if event.to == Some(Stands::Leased) {
+            let end = events.iter().skip(place + 1).find(|e| e.to.is_some());
+            rows.push((event, end));
+        }
+    }
+    html! {
+        @if rows.is_empty() { p.quiet { "Nobody has taken it yet." } }
+        @else { div.scroll { table {
+            thead { tr { th.n scope="col" { "attempt" } th scope="col" { "by" } th scope="col" { "began" }
+                th scope="col" { "took" } th scope="col" { "ended" } } }
+            tbody { @for (place, (begun, end)) in rows.iter().enumerate().rev() { tr {
+                td.n { (place + 1) }
+                td { (begun.actor) }
+                td { (ago_at(begun.at)) }
+                @if let Some(end) = end {
+                    td { (length(u64::try_from((end.at.0 - begun.at.0) / 1_000_000).unwrap_or(0))) }
+                    td { (badge(end.to.map_or("", Stands::as_str))) }
+                } @else { td { "" } td { (badge(Stands::Leased.as_str())) } }
+            } } }
+        } } }
+    }
+}

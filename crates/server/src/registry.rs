@@ -1,0 +1,41 @@
+//! One picture of what is always read whole, shared by all questions until the store has a newer
+//! commit.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use armarius_core::view::View;
+use armarius_engine::seam::{Reader, StoreError};
+
+/// The newest picture.
+#[derive(Debug, Default)]
+pub(crate) struct Registry {
+    kept: Mutex<Option<Arc<View>>>,
+}
+
+impl Registry {
+    /// A sheet with the whole tables as of the newest commit.
+    pub(crate) fn sheet(&self, reader: &mut dyn Reader) -> Result<View, StoreError> {
+        let whole = self.whole(reader)?;
+        let mut view = View::new(whole.shard);
+        whole.lend_whole(&mut view);
+        Ok(view)
+    }
+
+    /// The whole tables as of the newest commit, to be read alone.
+    pub(crate) fn whole(&self, reader: &mut dyn Reader) -> Result<Arc<View>, StoreError> {
+        let head = reader.head()?;
+        let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        if let Some(view) = kept.filter(|view| view.head == head) {
+            return Ok(view);
+        }
+        let mut view = View::new(0);
+        reader.look(&[], &mut view, true)?;
+        let view = Arc::new(view);
+        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        // Two questions may have read at the same time; the newer picture stays.
+        if kept.as_ref().is_none_or(|other| other.head.n <= view.head.n) {
+            *kept = Some(Arc::clone(&view));
+        }
+        Ok(view)
+    }
+}
