@@ -69,6 +69,10 @@ impl Stats {
         self.parked += other.parked;
         self.commits_slow += other.commits_slow;
         self.commit_max = self.commit_max.max(other.commit_max);
+        self.commit_sum += other.commit_sum;
+        for (count, more) in self.commit_times.iter_mut().zip(other.commit_times) {
+            *count += more;
+        }
     }
 }
 

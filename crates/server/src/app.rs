@@ -4,11 +4,12 @@ use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use armarius_core::command::{Claim, Command};
+use armarius_core::refusal::Refusal;
 use armarius_core::reply::{Granted, Reply};
 use armarius_core::task::State as TaskState;
 use armarius_core::text::{Name, Text};
 use armarius_core::view::View;
-use armarius_engine::seam::Description;
+use armarius_engine::seam::{Description, StoreError};
 use armarius_engine::{EngineError, Handle, Outcome, Request};
 use tokio::sync::{oneshot, watch};
 
@@ -246,16 +247,50 @@ impl App {
     ) -> Result<T, Fault> {
         let app = self.clone();
         let asked = move || {
-            let registry = &app.0.registry;
-            app.0.handle.question(|reader| match question(&mut Look::begin(reader, registry)?) {
-                Ok(answer) => Ok(Ok(answer)),
-                Err(Lost::Refused(refusal)) => Ok(Err(refusal)),
-                Err(Lost::Store(error)) => Err(error),
-            })
+            let (registry, shards) = (&app.0.registry, app.0.handle.shards());
+            app.0
+                .handle
+                .question(|reader| plainly(question(&mut Look::begin(reader, registry, shards)?)))
         };
-        let answer = tokio::task::spawn_blocking(asked).await;
-        let broke = |_| Fault::own(Own::Internal, "a question broke", "report it");
-        answer.map_err(broke)??.map_err(Fault::from)
+        beside(asked).await
+    }
+
+    /// As [`App::look`], reading one shard: commits are numbered per shard.
+    pub(crate) async fn look_in<T: Send + 'static>(
+        &self,
+        shard: u16,
+        question: impl FnOnce(&mut Look<'_>) -> Result<T, Lost> + Send + 'static,
+    ) -> Result<T, Fault> {
+        let shards = self.0.handle.shards();
+        if shards == 1 {
+            return self.look(question).await;
+        }
+        let app = self.clone();
+        let asked = move || {
+            let (handle, registry) = (&app.0.handle, &app.0.registry);
+            let view = handle.question(|reader| registry.sheet(reader))?;
+            handle
+                .question_in(shard, |reader| plainly(question(&mut Look { reader, view, shards })))
+        };
+        beside(asked).await
+    }
+}
+
+/// Runs a question on a thread beside the runtime.
+async fn beside<T: Send + 'static>(
+    asked: impl FnOnce() -> Result<Result<T, Refusal>, EngineError> + Send + 'static,
+) -> Result<T, Fault> {
+    let answer = tokio::task::spawn_blocking(asked).await;
+    let broke = |_| Fault::own(Own::Internal, "a question broke", "report it");
+    answer.map_err(broke)??.map_err(Fault::from)
+}
+
+/// A refusal is an answer to a reader; only what the store could not do is an error.
+fn plainly<T>(answer: Result<T, Lost>) -> Result<Result<T, Refusal>, StoreError> {
+    match answer {
+        Ok(answer) => Ok(Ok(answer)),
+        Err(Lost::Refused(refusal)) => Ok(Err(refusal)),
+        Err(Lost::Store(error)) => Err(error),
     }
 }
 

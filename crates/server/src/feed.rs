@@ -28,8 +28,9 @@ use crate::app::App;
 use crate::body::Params;
 use crate::identity::within;
 use crate::keys::Caller;
+use crate::look::Look;
 use crate::problem::{Answer, Fault, Own};
-use cursor::Cursor;
+use cursor::{Cursor, Place};
 use read::{Read, Wanted};
 
 /// How long a client may take nothing before it is cut off.
@@ -125,12 +126,16 @@ impl Follower {
             .await?;
         loop {
             pulse.mark_unchanged();
-            let Read { text, next, more } = self.read(cursor).await?;
-            cursor = next;
-            if !text.is_empty() {
-                self.send(text.into()).await?;
+            let mut is_done = true;
+            for shard in 0..self.app.handle().shards() {
+                let Read { text, next, more } = self.read(&cursor, shard).await?;
+                cursor = next;
+                is_done &= !more;
+                if !text.is_empty() {
+                    self.send(text.into()).await?;
+                }
             }
-            if !more {
+            if is_done {
                 self.rest(&mut pulse).await?;
             }
         }
@@ -168,11 +173,17 @@ impl Follower {
     }
 
     async fn head(&self) -> Option<Cursor> {
-        self.app.look(|look| Ok(Cursor::at(look.reader.head()?.n))).await.ok()
+        let mut places = Vec::new();
+        for shard in 0..self.app.handle().shards() {
+            let head = self.app.look_in(shard, |look| Ok(look.reader.head()?.n)).await.ok()?;
+            places.push(Place::at(head));
+        }
+        Some(Cursor(places))
     }
 
-    async fn read(&self, cursor: Cursor) -> Option<Read> {
-        let wanted = Arc::clone(&self.wanted);
-        self.app.look(move |look| read::read(look, &wanted, cursor)).await.ok()
+    async fn read(&self, cursor: &Cursor, shard: u16) -> Option<Read> {
+        let (wanted, cursor) = (Arc::clone(&self.wanted), cursor.clone());
+        let read = move |look: &mut Look<'_>| read::read(look, &wanted, &cursor, shard);
+        self.app.look_in(shard, read).await.ok()
     }
 }

@@ -10,13 +10,13 @@ use std::fs::{self, File, OpenOptions};
 use std::io::Write as _;
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use armarius_core::command::{ChangeKey, Command, MakeKey};
 use armarius_core::event::{Hash, digest};
 use armarius_core::rows;
 use armarius_core::text::Name;
-use armarius_core::view::View;
+use armarius_core::view::{CommitHead, View};
 use armarius_engine::{EngineError, Handle};
 use armarius_wire::v1::key::{Key, Role};
 use armarius_wire::v1::time;
@@ -48,6 +48,8 @@ pub(crate) struct Caller {
 pub struct Ring {
     handle: Handle,
     kept: RwLock<HashMap<Name, rows::Key>>,
+    /// The commit the copy was made after.
+    seen: Mutex<Option<CommitHead>>,
     /// Keys that end with the process and are kept nowhere.
     lent: RwLock<HashMap<Name, Lent>>,
 }
@@ -90,7 +92,12 @@ pub enum Error {
 impl Ring {
     /// Reads the keys of the store behind this handle. There are none before the first start.
     pub fn open(handle: Handle) -> Result<Self, Error> {
-        let ring = Self { handle, kept: RwLock::default(), lent: RwLock::default() };
+        let ring = Self {
+            handle,
+            kept: RwLock::default(),
+            seen: Mutex::default(),
+            lent: RwLock::default(),
+        };
         ring.refresh()?;
         Ok(ring)
     }
@@ -170,14 +177,24 @@ impl Ring {
         live.into_iter().map(shown).collect()
     }
 
-    /// Reads the rows again: what another server changed is known here from then on.
+    /// Reads the rows again, if anything was committed since: what another server changed is known
+    /// here from then on.
     pub fn refresh(&self) -> Result<(), Error> {
-        let rows = self.handle.question(|reader| {
+        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        let read = self.handle.question(|reader| {
+            let head = reader.head()?;
+            if *seen == Some(head) {
+                return Ok(None);
+            }
             let mut view = View::new(0);
             reader.look(&[], &mut view, true)?;
-            Ok(view.keys.iter().map(|(id, key)| (id.clone(), key.clone())).collect())
+            let rows = view.keys.iter().map(|(id, key)| (id.clone(), key.clone())).collect();
+            Ok(Some((head, rows)))
         })?;
-        *self.kept.write().unwrap_or_else(PoisonError::into_inner) = rows;
+        if let Some((head, rows)) = read {
+            *self.kept.write().unwrap_or_else(PoisonError::into_inner) = rows;
+            *seen = Some(head);
+        }
         Ok(())
     }
 

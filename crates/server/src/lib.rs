@@ -18,6 +18,7 @@ mod api;
 mod app;
 mod attendance;
 mod body;
+mod etag;
 mod feed;
 mod identity;
 mod look;

@@ -19,6 +19,8 @@ const ROUNDS_MAX: usize = 1_000;
 pub(crate) struct Look<'r> {
     pub(crate) reader: &'r mut dyn Reader,
     pub(crate) view: View,
+    /// How many shards there are behind it.
+    pub(crate) shards: u16,
 }
 
 /// Why a question has no answer.
@@ -46,9 +48,10 @@ impl<'r> Look<'r> {
     pub(crate) fn begin(
         reader: &'r mut dyn Reader,
         registry: &Registry,
+        shards: u16,
     ) -> Result<Self, StoreError> {
         let view = registry.sheet(reader)?;
-        Ok(Self { reader, view })
+        Ok(Self { reader, view, shards })
     }
 
     /// Asks until everything the question needs is there.

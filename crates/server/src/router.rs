@@ -12,7 +12,7 @@ use crate::api::{
     round, schedule, status, task, why, worker,
 };
 use crate::app::App;
-use crate::{feed, identity, metrics, openapi, pages};
+use crate::{etag, feed, identity, metrics, openapi, pages};
 
 /// All routes.
 pub fn router(app: App) -> Router {
@@ -73,6 +73,7 @@ pub fn router(app: App) -> Router {
         .merge(pages::routes())
         .layer(from_fn_with_state(app.clone(), identity::admit))
         .layer(from_fn(pages::as_page))
+        .layer(from_fn(etag::tag))
         .layer(map_response(careful))
         .layer(from_fn_with_state(app.clone(), identity::watch))
         .with_state(app)

@@ -75,7 +75,7 @@ pub(crate) fn page(
     let (max, below) = (super::page(wanted.max), wanted.cursor.map(TaskId));
     let batch = wanted.batch.map(BatchId);
     let filter = TaskFilter { queues, states, item, batch, below, above: None, max };
-    let (found, next) = windows(look, filter)?;
+    let (found, next) = windows(look, &filter)?;
     let next = next.map(|TaskId(id)| id.to_string());
     Ok(Page { entries: show_all(look, &found)?, next })
 }
@@ -84,20 +84,19 @@ type Found = Vec<(rows::Body, rows::Task)>;
 
 /// Reads window by window, where no index leads straight to what is wanted. The counters tell when
 /// everything has been found, or that there is nothing to find.
-fn windows(look: &mut Look<'_>, filter: TaskFilter) -> Result<(Found, Option<TaskId>), Lost> {
+fn windows(look: &mut Look<'_>, filter: &TaskFilter) -> Result<(Found, Option<TaskId>), Lost> {
     let rare = |state: &Stands| !matches!(state, Stands::Ready | Stands::Done);
     let led =
         filter.queues.is_empty() && !filter.states.is_empty() && filter.states.iter().all(rare);
     let newest = look.ask(|view| Ok(view.counters.get(&Counter::Task)?.copied().unwrap_or(0)))?;
-    // A number of another shard is above all windows.
     let top = filter.below.map_or(newest + 1, |TaskId(id)| id.min(newest + 1));
-    let embedded = look.view.shard == 0 && filter.below.is_none_or(|below| below.0 <= newest + 1);
-    if led || filter.item.is_some() || filter.batch.is_some() || !embedded {
-        let found = look.reader.tasks(&filter)?;
+    // Numbers of several shards do not follow one another.
+    if led || filter.item.is_some() || filter.batch.is_some() || look.shards > 1 {
+        let found = look.reader.tasks(filter)?;
         let next = found.last().filter(|_| found.len() == filter.max).map(|(body, _)| body.id);
         return Ok((found, next));
     }
-    let expected = expected(&look.view, &filter);
+    let expected = expected(&look.view, filter);
     let (mut found, mut top): (Found, i64) = (Vec::new(), top);
     for _ in 0..WINDOWS_MAX {
         let left = filter.max - found.len();

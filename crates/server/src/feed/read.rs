@@ -8,7 +8,7 @@ use armarius_engine::seam::StoreError;
 use armarius_wire::v1::feed::Entry;
 use armarius_wire::v1::{raw_or_text, time};
 
-use super::cursor::Cursor;
+use super::cursor::{Cursor, Place};
 use crate::keys::Caller;
 use crate::look::{Look, Lost, address_of};
 
@@ -38,12 +38,17 @@ pub(super) struct Read {
     pub(super) more: bool,
 }
 
-/// Reads on from a cursor.
-pub(super) fn read(look: &mut Look<'_>, wanted: &Wanted, from: Cursor) -> Result<Read, Lost> {
-    let (places, end, more) = places(look, &from)?;
-    let refs: Vec<(ItemId, i64)> = places.iter().map(|(at, _)| *at).collect();
-    let events = look.reader.events_at(&refs)?;
-    if events.len() != refs.len() {
+/// Reads on from a cursor, in one shard.
+pub(super) fn read(
+    look: &mut Look<'_>,
+    wanted: &Wanted,
+    from: &Cursor,
+    shard: u16,
+) -> Result<Read, Lost> {
+    let (events, end, more) = events(look, from.place(shard))?;
+    let refs: Vec<(ItemId, i64)> = events.iter().map(|(at, _)| *at).collect();
+    let told = look.reader.events_at(&refs)?;
+    if told.len() != refs.len() {
         let why = "a commit names events that are not there".to_owned();
         return Err(StoreError::Corrupt(why).into());
     }
@@ -51,41 +56,41 @@ pub(super) fn read(look: &mut Look<'_>, wanted: &Wanted, from: Cursor) -> Result
     needs.sort_unstable();
     needs.dedup();
     look.load(&needs)?;
-    let (mut text, mut told) = (String::new(), from);
-    for (event, (_, behind)) in events.iter().zip(places) {
+    let (mut text, mut next) = (String::new(), from.clone());
+    for (event, (_, behind)) in told.iter().zip(events) {
         if text.len() >= CHUNK_BYTES {
-            return Ok(Read { text, next: told, more: true });
+            return Ok(Read { text, next, more: true });
         }
+        next = from.with(shard, behind);
         if let Some(entry) = entry(look, wanted, event)? {
             let data = serde_json::to_string(&entry).unwrap_or_default();
-            text.push_str(&format!("id: {behind}\nevent: event\ndata: {data}\n\n"));
+            text.push_str(&format!("id: {next}\nevent: event\ndata: {data}\n\n"));
         }
-        told = behind;
     }
-    Ok(Read { text, next: end, more })
+    Ok(Read { text, next: from.with(shard, end), more })
 }
 
-/// An event by item and number, and the cursor behind it.
-type Place = ((ItemId, i64), Cursor);
+/// An event by item and number, and the place behind it.
+type Found = ((ItemId, i64), Place);
 
-/// The next events, the cursor behind them all, and whether there are more.
-fn places(look: &mut Look<'_>, from: &Cursor) -> Result<(Vec<Place>, Cursor, bool), Lost> {
+/// The next events of a shard, the place behind them all, and whether there are more.
+fn events(look: &mut Look<'_>, from: Place) -> Result<(Vec<Found>, Place, bool), Lost> {
     let commits = look.reader.commits(from.n, COMMITS_MAX)?;
-    let (mut places, mut end) = (Vec::new(), from.clone());
+    let (mut found, mut end) = (Vec::new(), from);
     for commit in &commits {
-        let before = Cursor::at(commit.n - 1);
+        let before = Place::at(commit.n - 1);
         let skip = if before.n == from.n { from.k } else { 0 };
         for (k, at) in commit.events.iter().enumerate().skip(skip) {
-            if places.len() == EVENTS_MAX {
-                return Ok((places, Cursor { k, ..before }, true));
+            if found.len() == EVENTS_MAX {
+                return Ok((found, Place { k, ..before }, true));
             }
             let is_last = k + 1 == commit.events.len();
-            let behind = if is_last { Cursor::at(commit.n) } else { Cursor { k: k + 1, ..before } };
-            places.push((*at, behind));
+            let behind = if is_last { Place::at(commit.n) } else { Place { k: k + 1, ..before } };
+            found.push((*at, behind));
         }
-        end = Cursor::at(commit.n);
+        end = Place::at(commit.n);
     }
-    Ok((places, end, commits.len() == COMMITS_MAX))
+    Ok((found, end, commits.len() == COMMITS_MAX))
 }
 
 /// The event, if this client is to see it.

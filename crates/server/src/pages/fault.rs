@@ -22,7 +22,7 @@ pub(crate) async fn as_page(request: Request, next: Next) -> Response {
     let by_browser = accept.is_some_and(|kinds| kinds.contains("text/html"));
     let response = next.run(request).await;
     let is_problem = response.headers().get(CONTENT_TYPE).is_some_and(|kind| kind == PROBLEM);
-    if !is_problem || !(access::is_page(&path) && by_browser) {
+    if !(is_problem && by_browser && access::is_page(&path)) {
         return response;
     }
     if response.status() == StatusCode::UNAUTHORIZED && reads {

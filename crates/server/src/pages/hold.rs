@@ -40,7 +40,7 @@ pub(super) fn table(holds: &[Hold], may_release: bool) -> Markup {
             td { (hold.reason) }
             td { (ago(&hold.since)) }
             td.wide { (hold.owner) }
-            td { @match &hold.until { Some(until) => (ago(until)), None => "released" } }
+            td { @match &hold.until { Some(until) => (ago(until)), None => span.quiet { "released" } } }
             @if may_release { td { details.act name="act" { summary { "Release…" } div {
                 p { "What met this hold goes on." }
                 form method="post" action="/hold/release" {

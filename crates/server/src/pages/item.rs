@@ -1,11 +1,13 @@
 //! Items and their histories.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use armarius_core::address::ItemAddress;
 use armarius_core::decide::HOUSE;
-use armarius_core::event::Event;
-use armarius_core::ids::ItemId;
+use armarius_core::event::{Event, task_text};
+use armarius_core::ids::{ItemId, TaskId};
 use armarius_core::text::Name;
-use armarius_core::view::View;
+use armarius_core::view::{Need, View};
 use armarius_engine::seam::TaskFilter;
 use armarius_wire::client::segment;
 use axum::extract::State;
@@ -21,13 +23,15 @@ use crate::api;
 use crate::app::App;
 use crate::body::Params;
 use crate::keys::Caller;
-use crate::look::Look;
+use crate::look::{Look, Lost};
 use crate::problem::Answer;
 
 /// Items of one page.
 const ITEMS_MAX: usize = 100;
 /// Events of one page.
 const EVENTS_MAX: i64 = 100;
+/// Bytes of a detail that stands on its event's own line.
+const SHORT_BYTES_MAX: usize = 80;
 /// Tasks shown of one item.
 const TASKS_MAX: usize = 50;
 
@@ -109,10 +113,11 @@ pub(super) async fn show(
             let from = (end - EVENTS_MAX).max(0);
             let max = usize::try_from(end - from).unwrap_or(0);
             let events = look.reader.events(row.id, from, max)?;
-            Ok((api::item::shown(&at.collection, &row), tasks, (events, from)))
+            let names = names(look, &events)?;
+            Ok((api::item::shown(&at.collection, &row), tasks, (events, from, names)))
         })
         .await?;
-    let (events, from) = told;
+    let (events, from, names) = told;
     let main = html! {
         p.crumb { (collection_link(&collection)) " / " (item.kind) }
         h1.address { (item.key) @if item.deleted { " " span.quiet { "deleted" } } }
@@ -136,7 +141,7 @@ pub(super) async fn show(
         } }
         section id="history" data-live {
             h2 { "History" }
-            (history(&events))
+            (history(&events, Some(&names)))
             @if from > 0 { p.further { a href={ "?at=" (segment(&address)) "&before=" (from + 1) } {
                 "Earlier: " (count(from)) " events" } } }
         }
@@ -144,17 +149,44 @@ pub(super) async fn show(
     Ok(page(&caller, "/collections", &address, &main))
 }
 
-/// Events, newest first.
-pub(super) fn history(events: &[Event]) -> Markup {
+/// `flow.step#part~round` of every task that events are about.
+fn names(look: &mut Look<'_>, events: &[Event]) -> Result<BTreeMap<TaskId, String>, Lost> {
+    let ids: BTreeSet<TaskId> = events.iter().filter_map(|event| event.task).collect();
+    let needs: Vec<Need> = ids.iter().map(|id| Need::Body(*id)).collect();
+    look.load(&needs)?;
+    look.ask(|view| {
+        let mut names = BTreeMap::new();
+        for id in &ids {
+            let Some(body) = view.bodies.get(id)? else { continue };
+            let (flow, queue) = (view.flows.get(&body.flow)?, view.queues.get(&body.queue)?);
+            if let (Some(flow), Some(queue)) = (flow, queue) {
+                let name = task_text(&flow.name, &queue.step, &body.part, body.round);
+                names.insert(*id, name);
+            }
+        }
+        Ok(names)
+    })
+}
+
+/// Events, newest first. Tasks are named where they are not all the same one.
+pub(super) fn history(events: &[Event], names: Option<&BTreeMap<TaskId, String>>) -> Markup {
     html! { ol.history reversed {
         @for event in events.iter().rev() { li value=(event.n) {
             span.what {
                 @if let Some(state) = event.to { (badge(state.as_str())) " " } @else { b { (event.name) } " " }
-                @if let Some(task) = event.task { a href={ "/task?id=" (task) } { "task " (task) } " " }
+                @if let (Some(task), Some(names)) = (event.task, names) {
+                    a href={ "/task?id=" (task) } {
+                        @match names.get(&task) { Some(name) => (name), None => { "task " (task) } }
+                    } " "
+                }
                 @if let Some(outcome) = event.outcome { span.quiet { (outcome.as_str()) } }
             }
             span.who { (event.actor) ", " (ago_at(event.at)) }
-            @if let Some(detail) = event.detail.as_deref().filter(|text| !text.is_empty()) { (json(detail)) }
+            @match event.detail.as_deref() {
+                Some(short) if short.len() <= SHORT_BYTES_MAX && !short.starts_with('{') => span.what.detail { (short) },
+                Some(long) if !long.is_empty() => (json(long)),
+                Some(_) | None => "",
+            }
         } }
     } }
 }

@@ -91,7 +91,7 @@ fn read(look: &mut Look<'_>, caller: &Caller) -> Result<Standing, Lost> {
 fn totals(all: &Counts) -> Markup {
     html! {
         dl.totals { @for (state, n) in by_state(all) {
-            div class=(state.as_str()) {
+            div class=(if n == 0 { "zero" } else { state.as_str() }) {
                 dt { (said(state.as_str())) }
                 dd { a href={ "/tasks?state=" (state.as_str()) } { (count(n)) } }
             }

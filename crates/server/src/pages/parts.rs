@@ -35,6 +35,13 @@ pub(super) fn ago(moment: &str) -> Markup {
     html! { time datetime=(moment) title=(moment) data-ago { (distance(at, now())) } }
 }
 
+/// For how long already.
+pub(super) fn lasting(moment: &str) -> Markup {
+    let Some(at) = time::parse(moment) else { return html! { (moment) } };
+    let text = length(u64::try_from((now().0 - at.0) / 1_000_000).unwrap_or(0));
+    html! { time datetime=(moment) title=(moment) data-ago="for" { (text) } }
+}
+
 /// As [`ago`].
 pub(super) fn ago_at(at: Time) -> Markup {
     ago(&time::text(at))
@@ -65,7 +72,7 @@ pub(super) fn count(n: i64) -> String {
     let digits = n.unsigned_abs().to_string();
     let mut out = String::new();
     for (place, digit) in digits.chars().enumerate() {
-        if place > 0 && (digits.len() - place) % 3 == 0 {
+        if place > 0 && (digits.len() - place).is_multiple_of(3) {
             out.push('\u{202f}');
         }
         out.push(digit);

@@ -69,10 +69,10 @@ fn find(look: &mut Look<'_>, caller: &Caller, q: &str) -> Result<Met, Lost> {
     if let Some(id) = task.and_then(|task| look.task_at(caller, &task).ok()) {
         return Ok(Met::Page(format!("/task?id={id}")));
     }
-    if let Ok(at) = ItemAddress::parse(q) {
-        if look.item_at(caller, &at).is_ok() {
-            return Ok(Met::Page(format!("/item?at={}", segment(q))));
-        }
+    if let Ok(at) = ItemAddress::parse(q)
+        && look.item_at(caller, &at).is_ok()
+    {
+        return Ok(Met::Page(format!("/item?at={}", segment(q))));
     }
     let collections = api::collection::shown(&look.view, caller);
     if collections.iter().any(|c| c.name == q) {

@@ -5,6 +5,7 @@ use armarius_core::view::{Need, View};
 use armarius_core::why::{Node, why_task};
 use armarius_wire::client::segment;
 use armarius_wire::v1::task::Task;
+use armarius_wire::v1::time;
 use axum::extract::State;
 use maud::{Markup, html};
 use serde::Deserialize;
@@ -12,7 +13,7 @@ use serde::Deserialize;
 use super::act;
 use super::frame::{page, steers};
 use super::item::history;
-use super::parts::{ago, ago_at, badge, further, item_link, json, length, said, tasks};
+use super::parts::{ago, ago_at, badge, further, item_link, json, lasting, length, said, tasks};
 use crate::api;
 use crate::api::task::Wanted;
 use crate::app::App;
@@ -120,10 +121,10 @@ pub(super) async fn show(
         p.crumb { (item_link(item)) }
         h1.address { (task.address) }
         div id="state" data-live {
-            p.lead { (badge(&task.state)) " " @if !task.cause.is_empty() { (task.cause) ", " } "since " (ago(&task.since)) }
+            p.lead { (badge(&task.state)) " " @if !task.cause.is_empty() { (task.cause) ", " } "for " (lasting(&task.since)) }
             dl.facts {
                 div { dt { "task" } dd { (task.task) } }
-                div { dt { "attempts" } dd { (task.attempts) } }
+                div { dt { "attempts" } dd data-attempt=(task.attempts) { (task.attempts) } }
                 div { dt { "priority" } dd { (task.priority) } }
                 div { dt { "made" } dd { (ago(&task.created_at)) } }
                 @if let Some(ready) = &task.ready_at { div { dt { "not before" } dd { (ago(ready)) } } }
@@ -140,8 +141,15 @@ pub(super) async fn show(
             ul.why { (tree(why)) }
         }
         @if let Some(payload) = &task.payload { section { h2 { "Payload" } (json(payload.get())) } }
+        @if task.attempts > 0 { section {
+            h2 { "Output" }
+            div data-output={ "/api/v1/tasks/" (task.task) "/output" } hidden {
+                pre.output tabindex="0" aria-label="Output of the newest attempt" {}
+            }
+            p { a href={ "/api/v1/tasks/" (task.task) "/output" } { "The newest attempt's output as text" } }
+        } }
         section id="attempts" data-live { h2 { "Attempts" } (attempts(events)) }
-        section id="history" data-live { h2 { "History" } (history(events)) }
+        section id="history" data-live { h2 { "History" } (history(events, None)) }
     };
     Ok(page(&caller, "/tasks", &task.address, &main))
 }
@@ -167,7 +175,7 @@ fn read(look: &mut Look<'_>, caller: &Caller, id: i64) -> Result<Whole, Lost> {
 /// What it waits for, as a tree.
 pub(super) fn tree(node: &Node) -> Markup {
     html! { li {
-        (node.what) " " span.quiet { "since " (ago_at(node.since)) }
+        (node.what) " " span.quiet { "for " (lasting(&time::text(node.since))) }
         @if !node.clear.is_empty() { div.clear { "→ " code { (node.clear) } } }
         @if !node.because.is_empty() { ul { @for next in &node.because { (tree(next)) } } }
     } }

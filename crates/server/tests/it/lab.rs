@@ -12,6 +12,7 @@ use armarius_wire::v1::key::Role;
 use axum::Router;
 use axum::body::Body;
 use axum::http::{HeaderMap, Request, StatusCode};
+use axum::response::Response;
 use http_body_util::BodyExt as _;
 use serde_json::{Value, json};
 use tower::ServiceExt as _;
@@ -32,12 +33,13 @@ pub(crate) struct Answer {
 }
 
 impl Answer {
-    pub(crate) fn header(&self, name: &str) -> String {
-        self.headers.get(name).map_or("", |value| value.to_str().unwrap()).to_owned()
-    }
-
     pub(crate) fn json(&self) -> Value {
         serde_json::from_str(&self.text).unwrap_or_else(|_| panic!("not JSON: {}", self.text))
+    }
+
+    /// A header, empty when it is not there.
+    pub(crate) fn header(&self, name: &str) -> &str {
+        self.headers.get(name).map_or("", |value| value.to_str().unwrap())
     }
 
     /// Status and code of a problem.
@@ -51,6 +53,10 @@ impl Answer {
 
 impl Lab {
     pub(crate) fn new() -> Self {
+        Self::with(Settings::default())
+    }
+
+    pub(crate) fn with(settings: Settings) -> Self {
         let store = Memory::new();
         let description = store.describe();
         let engine = Engine::start(Box::new(store), Options::default()).unwrap();
@@ -62,8 +68,7 @@ impl Lab {
         let folder = tempfile::tempdir().unwrap();
         let outputs = OutputFiles::open(&folder.path().join("output"), 1 << 20).unwrap();
         let shelf = Shelf::new(Arc::new(outputs), folder.path().join("secrets"));
-        let app = App::new(engine.handle(), keys, description, Settings::default());
-        let app = app.with_shelf(shelf);
+        let app = App::new(engine.handle(), keys, description, settings).with_shelf(shelf);
         Self { router: router(app.clone()), app, admin, folder, _engine: engine }
     }
 
@@ -84,13 +89,17 @@ impl Lab {
     }
 
     pub(crate) async fn send(&self, request: Request<Body>) -> Answer {
-        let response = self.router.clone().oneshot(request).await.unwrap();
-        let status = response.status().as_u16();
-        let kind = response.headers().get("content-type");
-        let kind = kind.map_or("", |k| k.to_str().unwrap()).to_owned();
-        let headers = response.headers().clone();
+        let response = self.open(request).await;
+        let (status, headers) = (response.status(), response.headers().clone());
+        let kind = headers.get("content-type").map_or("", |k| k.to_str().unwrap()).to_owned();
         let bytes = response.into_body().collect().await.unwrap().to_bytes();
-        Answer { status, kind, text: String::from_utf8(bytes.to_vec()).unwrap(), headers }
+        let text = String::from_utf8(bytes.to_vec()).unwrap();
+        Answer { status: status.as_u16(), kind, text, headers }
+    }
+
+    /// As it comes, for what has no end.
+    pub(crate) async fn open(&self, request: Request<Body>) -> Response {
+        self.router.clone().oneshot(request).await.unwrap()
     }
 
     pub(crate) async fn call(&self, key: &str, method: &str, path: &str, body: Value) -> Answer {

@@ -5,9 +5,13 @@
 mod access;
 mod bad_input;
 mod bulk;
+mod feeding;
 mod lab;
 mod output;
+mod operations;
+mod pages;
 mod reading;
 mod rehearsing;
+mod signing;
 mod sockets;
 mod working;

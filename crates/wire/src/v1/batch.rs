@@ -1,9 +1,10 @@
 //! Batches.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// `POST /api/v1/batches`.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Open {
     /// The caller's id of this batch: the same id never opens a second one.
@@ -17,14 +18,14 @@ pub struct Open {
 }
 
 /// A batch that was opened.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Opened {
     /// Its number.
     pub batch: i64,
 }
 
 /// A batch.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Batch {
     /// Its number.
     pub batch: i64,

@@ -2,12 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Raw;
 
 /// What a worker asks for.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Request {
     /// The worker's name, for people.
@@ -40,7 +41,9 @@ fn one() -> u32 {
 }
 
 /// A way to run a step.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "kebab-case")]
 pub enum Way {
     /// A program with its arguments.
@@ -68,7 +71,7 @@ impl From<Way> for armarius_core::flow::Way {
 }
 
 /// Work.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Reply {
     /// The lease's name, to be kept secret.
     pub lease: String,
@@ -79,7 +82,7 @@ pub struct Reply {
 }
 
 /// One task with everything its worker needs.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Task {
     /// Its number.
     pub task: i64,
@@ -127,7 +130,7 @@ pub struct Task {
 }
 
 /// A value that is shown to nobody but its task.
-#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
 pub struct Secret(String);
 
@@ -152,7 +155,7 @@ impl std::fmt::Debug for Secret {
 }
 
 /// The item of a task.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Item {
     /// `collection/kind/key`.
     pub address: String,
@@ -174,7 +177,7 @@ pub struct Item {
 }
 
 /// What is run: exactly one of `command`, `script` and `run` is there.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Action {
     /// A program with its arguments.
     #[serde(default, skip_serializing_if = "Option::is_none")]

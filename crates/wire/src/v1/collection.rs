@@ -1,9 +1,10 @@
 //! Collections.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// `PUT /api/v1/collections/{collection}`.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Put {
     /// Who is told about settled batches.
@@ -12,7 +13,7 @@ pub struct Put {
 }
 
 /// A collection.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Collection {
     /// Its name.
     pub name: String,

@@ -1,12 +1,13 @@
 //! `?dry_run=true`: what a change would do, without doing it.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The query that asks for it.
 pub const QUERY: &str = "dry_run=true";
 
 /// What would happen if the same request came without `dry_run` now.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct DryRun {
     /// Always true: nothing was changed.
     pub dry_run: bool,
@@ -23,7 +24,7 @@ pub struct DryRun {
 }
 
 /// One event that would be appended.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Change {
     /// The item.
     pub item: String,

@@ -1,11 +1,12 @@
 //! Events.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Problem, Raw};
 
 /// One element of `POST /api/v1/events`.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Add {
     /// The caller's id of this event: the same id never makes a second one.
@@ -24,7 +25,7 @@ pub struct Add {
 }
 
 /// What came of it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Outcome {
     /// It worked.
@@ -35,7 +36,7 @@ pub enum Outcome {
 }
 
 /// What adding an event did, or why it was refused.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Added {
     /// Its number within the item.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -49,7 +50,7 @@ pub struct Added {
 }
 
 /// A fact about an item.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Event {
     /// Number within the item, from 1.
     pub n: i64,

@@ -1,11 +1,12 @@
 //! `GET /api/v1/feed`: what happens, as server-sent events.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Raw;
 
 /// One event of one item. The `id` of the message that carries it is the cursor behind it.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Entry {
     /// The item's address.
     pub item: String,

@@ -1,11 +1,12 @@
 //! Flows. A flow is put as the text of its flow file, YAML or JSON.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Raw, status::Counts};
 
 /// What putting a flow did.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Applied {
     /// The collection.
     pub collection: String,
@@ -18,7 +19,7 @@ pub struct Applied {
 }
 
 /// A flow.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Flow {
     /// The collection.
     pub collection: String,
@@ -37,7 +38,7 @@ pub struct Flow {
 }
 
 /// One step of a flow.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Step {
     /// Its name.
     pub step: String,

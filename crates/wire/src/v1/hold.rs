@@ -1,9 +1,10 @@
 //! Holds.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// `POST /api/v1/holds`.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Set {
     /// On what.
@@ -17,7 +18,7 @@ pub struct Set {
 
 /// What is held: a collection, with `flow` a flow of it, with `step` a step of that; or one of
 /// `batch`, `item` and `task`.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct On {
     /// A collection.
@@ -41,14 +42,14 @@ pub struct On {
 }
 
 /// A hold that was set.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct IsSet {
     /// Its number.
     pub hold: i64,
 }
 
 /// A hold.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Hold {
     /// Its number.
     pub hold: i64,

@@ -1,11 +1,12 @@
 //! Items.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Raw;
 
 /// `PUT /api/v1/items/{collection}/{kind}/{key}`. What is absent stays as it was.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Put {
     /// Priority: higher first.
@@ -23,7 +24,7 @@ pub struct Put {
 }
 
 /// One element of `POST /api/v1/items`. What is absent stays as it was.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PutOne {
     /// `collection/kind/key`.
@@ -43,7 +44,7 @@ pub struct PutOne {
 }
 
 /// What one element did, or why it was refused.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Placed {
     /// It was not known before.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -54,7 +55,7 @@ pub struct Placed {
 }
 
 /// What putting an item did.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct PutReply {
     /// Its address.
     pub item: String,
@@ -63,7 +64,7 @@ pub struct PutReply {
 }
 
 /// `POST /api/v1/items/touch`: the content changed.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Touch {
     /// The item.
@@ -74,7 +75,7 @@ pub struct Touch {
 }
 
 /// `POST /api/v1/items/priority`: moves the item's queued tasks too.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Priority {
     /// The item.
@@ -84,7 +85,7 @@ pub struct Priority {
 }
 
 /// An item.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Item {
     /// `collection/kind/key`.
     pub item: String,

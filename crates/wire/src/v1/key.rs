@@ -1,10 +1,11 @@
 //! Keys: who may do what. A key's secret is shown once, when it is made.
 
 use armarius_core::rows;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// `POST /api/v1/keys`.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Add {
     /// Who it is for: the actor in every event it causes.
@@ -17,7 +18,9 @@ pub struct Add {
 }
 
 /// What the holder of a key may do.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "kebab-case")]
 pub enum Role {
     /// Submits work and reads.
@@ -75,7 +78,7 @@ impl From<rows::Role> for Role {
 }
 
 /// `PUT /api/v1/keys/{key}`: what is not given stays as it is.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Change {
     /// What its holder may do.
@@ -87,7 +90,7 @@ pub struct Change {
 }
 
 /// A new key, shown once.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Added {
     /// The key's public part.
     pub id: String,
@@ -96,7 +99,7 @@ pub struct Added {
 }
 
 /// A key, without its secret.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Key {
     /// The public part.
     pub id: String,

@@ -1,9 +1,10 @@
 //! `POST /api/v1/leases/{lease}/heartbeat` and `…/give-back`, `GET /api/v1/leases`.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// A sign of life.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Heartbeat {
     /// Tasks that made progress since the last one.
@@ -12,7 +13,7 @@ pub struct Heartbeat {
 }
 
 /// The lease goes on.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Renewed {
     /// How long, counted from the request.
     pub ttl_s: u64,
@@ -21,7 +22,7 @@ pub struct Renewed {
 }
 
 /// A task to stop.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Stop {
     /// The task.
     pub task: i64,
@@ -30,7 +31,7 @@ pub struct Stop {
 }
 
 /// A lease, as others see it: without its name, which is its worker's secret.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Lease {
     /// The worker.
     pub worker: String,

@@ -1,9 +1,10 @@
 //! `GET /api/v1/outbox`: destinations that letters wait for.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// A destination with letters that have not arrived.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Destination {
     /// Where its letters go.
     pub to: String,

@@ -3,10 +3,11 @@
 //! What a task writes travels as bytes, with offsets counted from its first byte. Something may be
 //! left out in the middle: offsets show where.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Whose output a chunk is, and where in it. The bytes are the body.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Chunk {
     /// The task.
@@ -19,14 +20,14 @@ pub struct Chunk {
 }
 
 /// Where the output of an attempt ends now.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Taken {
     /// Bytes it has, those left out included.
     pub end: u64,
 }
 
 /// Which output is wanted.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Wanted {
     /// Of which attempt; the newest one that wrote something, if absent.
@@ -52,7 +53,7 @@ pub const END: &str = "armarius-end";
 pub const LEFT_OUT: &str = "armarius-left-out";
 
 /// A piece of output, as the event `output` of a stream.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Piece {
     /// The attempt.
     pub attempt: u32,

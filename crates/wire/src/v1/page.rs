@@ -1,9 +1,10 @@
 //! Lists that are read page by page.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// One page of a list.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Page<T> {
     /// The entries.
     pub entries: Vec<T>,

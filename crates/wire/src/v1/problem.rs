@@ -1,12 +1,13 @@
 //! What a caller is told when the answer is no (RFC 9457, `application/problem+json`).
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The content type of a problem.
 pub const CONTENT_TYPE: &str = "application/problem+json";
 
 /// A "no" with code, sentence and hint.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Problem {
     /// Names the kind of problem: `urn:armarius:error:CODE`.
     #[serde(rename = "type", default)]
@@ -29,7 +30,7 @@ pub struct Problem {
 }
 
 /// One thing that is wrong in a text, and where.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Place {
     /// Line, from 1.
     pub line: u64,

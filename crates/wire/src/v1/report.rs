@@ -1,11 +1,12 @@
 //! `POST /api/v1/reports`: what came of tasks.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Problem, Raw};
 
 /// What came of one task. Either `outcome` or `exit_code` says how it ended.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Report {
     /// The lease it was granted in.
@@ -32,7 +33,7 @@ pub struct Report {
 }
 
 /// How an attempt ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Outcome {
     /// It worked.
@@ -48,7 +49,7 @@ pub enum Outcome {
 }
 
 /// A bill of materials.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Manifest {
     /// What it says about its objects.
@@ -59,7 +60,7 @@ pub struct Manifest {
 }
 
 /// What a manifest says about its objects.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ManifestState {
     /// Everything was written.
@@ -73,7 +74,7 @@ pub enum ManifestState {
 }
 
 /// What a report did, or why it was refused.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Reported {
     /// `applied`, `recorded-stale`, `accepted-late` or `stopped`.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -1,11 +1,12 @@
 //! `POST /api/v1/rounds`: work is submitted.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Problem, Raw};
 
 /// A round of a flow to be opened on an item.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Submit {
     /// The caller's id of this submission: the same id never opens a second round.
@@ -36,7 +37,7 @@ pub struct Submit {
 }
 
 /// The round, or why it was refused.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Submitted {
     /// The round, from 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]

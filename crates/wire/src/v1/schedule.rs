@@ -1,9 +1,10 @@
 //! `GET /api/v1/schedules`: what fires by itself, and when.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// A schedule.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Schedule {
     /// The collection.
     pub collection: String,

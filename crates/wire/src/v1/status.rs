@@ -1,10 +1,11 @@
 //! How the server is: `GET /api/v1/stats`, `/api/v1/durability`, `/healthz`, `/readyz`.
 
 use armarius_core::task::State;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Tasks by state.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Counts {
     /// With unmet dependencies.
     pub waiting: i64,
@@ -44,7 +45,7 @@ impl Counts {
 }
 
 /// What the server has done since it started, and what it holds.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Stats {
     /// The program's version.
     pub version: String,
@@ -77,7 +78,7 @@ pub struct Stats {
 }
 
 /// What the store is and promises.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Durability {
     /// `memory`, `sqlite`, `postgres`.
     pub store: String,
@@ -86,7 +87,7 @@ pub struct Durability {
 }
 
 /// Whether the server is well, or takes requests.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Health {
     /// `ok`, or what is wrong.
     pub status: String,

@@ -1,11 +1,12 @@
 //! Tasks.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Raw;
 
 /// A task.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Task {
     /// Its number.
     pub task: i64,
@@ -43,7 +44,7 @@ pub struct Task {
 }
 
 /// `POST /api/v1/tasks/{task}/skip` and `…/cancel`.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Reason {
     /// Why.
@@ -52,7 +53,7 @@ pub struct Reason {
 }
 
 /// `POST /api/v1/tasks/{task}/priority`.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Priority {
     /// Higher first.

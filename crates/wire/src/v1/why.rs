@@ -1,9 +1,10 @@
 //! `GET /api/v1/why`: what something waits for.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// One thing that is waited for, and what it waits for in turn.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Node {
     /// What it is and how it stands.
     pub what: String,

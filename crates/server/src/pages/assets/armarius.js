@@ -2,21 +2,22 @@
 // changed, the page is fetched again and its live parts are exchanged where they differ.
 "use strict";
 
-const ago = (moment) => {
+const ago = (moment, lasting) => {
   const seconds = Math.round((Date.now() - Date.parse(moment)) / 1000);
   const s = Math.abs(seconds);
-  if (s < 5) return "now";
+  if (s < 5 && !lasting) return "now";
   const text =
     s < 90 ? `${s} s`
     : s < 5400 ? `${Math.floor(s / 60)} min`
     : s < 172800 ? `${Math.floor(s / 3600)} h`
     : `${Math.floor(s / 86400)} d`;
+  if (lasting) return text;
   return seconds > 0 ? `${text} ago` : `in ${text}`;
 };
 
 const tick = () => {
   for (const time of document.querySelectorAll("time[data-ago]")) {
-    const text = ago(time.dateTime);
+    const text = ago(time.dateTime, time.dataset.ago === "for");
     if (time.textContent !== text) time.textContent = text;
   }
 };
@@ -78,6 +79,46 @@ const follow = (address) => {
   addEventListener("pagehide", () => feed.close());
 };
 
+// Output grows at its end. When the stream ends it is asked for again from where it was, as long
+// as the task runs.
+const OUTPUT_CHARS_MAX = 1 << 20;
+
+const output = (box) => {
+  const pre = box.querySelector("pre");
+  let attempt = 0;
+  let next = 0;
+  const open = () => {
+    const wanted = attempt ? `?follow=true&attempt=${attempt}&from=${next}` : "?follow=true";
+    const feed = new EventSource(box.dataset.output + wanted);
+    feed.addEventListener("output", (event) => {
+      const piece = JSON.parse(event.data);
+      if (piece.attempt !== attempt) pre.textContent = "";
+      [attempt, next] = [piece.attempt, piece.next];
+      const stuck = pre.scrollTop + pre.clientHeight >= pre.scrollHeight - 8;
+      if (piece.left_out) pre.append(`\n… ${piece.left_out} bytes left out …\n`);
+      pre.append(piece.text);
+      if (pre.textContent.length > OUTPUT_CHARS_MAX) {
+        pre.textContent = "… the beginning is not shown …\n" + pre.textContent.slice(-OUTPUT_CHARS_MAX / 2);
+      }
+      box.hidden = false;
+      if (stuck) pre.scrollTop = pre.scrollHeight;
+    });
+    feed.onerror = () => {
+      feed.close();
+      setTimeout(again, 1000);
+    };
+  };
+  const again = () => {
+    const runs = document.querySelector("#state .state.leased");
+    if (!runs) return setTimeout(again, 2000);
+    const now = Number(document.querySelector("#state [data-attempt]")?.dataset.attempt ?? 0);
+    if (now > attempt) [attempt, next] = [now, 0];
+    open();
+  };
+  open();
+};
+
+for (const box of document.querySelectorAll("[data-output]")) output(box);
 for (const form of document.querySelectorAll("form[data-go]")) form.requestSubmit();
 if (document.body.dataset.feed) follow(document.body.dataset.feed);
 setInterval(tick, 5000);
