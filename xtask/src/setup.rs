@@ -40,6 +40,7 @@ const TOOLS: &[Tool] = &[
     Tool { binary: "podman",       source: Source::Apt(&["podman"]),           why: "tasks with an image run by it" },
     Tool { binary: "runc",         source: Source::Apt(&["runc"]),             why: "containers run where podman's own runtime cannot" },
     Tool { binary: "busybox",      source: Source::Apt(&["busybox-static"]),   why: "the image of the container tests is made of it" },
+    Tool { binary: "chromedriver", source: Source::Apt(&["chromium", "chromium-driver"]), why: "the pages are tested in a real browser" },
     Tool { binary: "cargo-fmt",    source: Source::Rustup("rustfmt"),          why: "the format is checked" },
     Tool { binary: "cargo-clippy", source: Source::Rustup("clippy"),           why: "the lints are checked" },
 ];

@@ -34,7 +34,7 @@ fn make() -> Value {
     let settings = SchemaSettings::draft2020_12().with(|s| {
         s.inline_subschemas = true;
         s.meta_schema = None;
-        "/components/schemas".clone_into(&mut s.definitions_path.to_mut());
+        "/components/schemas".clone_into(s.definitions_path.to_mut());
     });
     let mut generator = settings.into_generator();
     let problem = generator.root_schema_for::<Problem>().to_value();

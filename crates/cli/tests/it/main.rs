@@ -3,6 +3,8 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 mod bounds;
+mod browser;
+mod browsing;
 mod copying;
 mod dying;
 mod isolating;
