@@ -163,7 +163,10 @@ impl Cluster {
     #[must_use]
     pub fn url(&self, schema: &str) -> String {
         let folder = self.folder.display();
-        format!("postgres://postgres@/postgres?host={folder}&schema={schema}&notify=off")
+        format!(
+            "postgres://postgres@/postgres?host={folder}&schema={schema}&notify=off\
+             &connect_timeout=60"
+        )
     }
 
     /// The address of a schema nobody else has.

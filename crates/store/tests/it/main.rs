@@ -6,6 +6,7 @@ mod conformance;
 mod differential;
 mod file;
 mod output;
+mod postgres;
 mod process;
 mod rows;
 mod verify;
