@@ -20,7 +20,7 @@ fn strict(lab: &Lab) -> Result<(Running, Running), String> {
     std::fs::write(lab.folder("shared").join("file"), "shared\n").unwrap();
     let shared = lab.path("shared").display().to_string();
     let work = ["work", "--isolation", "strict", "--share", &shared];
-    match lab.try_start(&work, "worker") {
+    match lab.try_start(&work, "worker", &[]) {
         Ok(worker) => Ok((server, worker)),
         Err(said) => Err(said.join("\n")),
     }

@@ -69,13 +69,25 @@ impl Lab {
     /// Starts a process and waits until it says `ready`.
     #[track_caller]
     pub(crate) fn start(&self, args: &[&str], ready: &str) -> Running {
-        let started = self.try_start(args, ready);
+        self.start_with(args, ready, &[])
+    }
+
+    /// As [`Lab::start`], with variables.
+    #[track_caller]
+    pub(crate) fn start_with(&self, args: &[&str], ready: &str, env: &[(&str, &str)]) -> Running {
+        let started = self.try_start(args, ready, env);
         started.unwrap_or_else(|said| panic!("{args:?} said only {said:?}"))
     }
 
-    /// As [`Lab::start`]; what it said instead, when it ended before.
-    pub(crate) fn try_start(&self, args: &[&str], ready: &str) -> Result<Running, Vec<String>> {
-        let mut child = self.command(args).stderr(Stdio::piped()).spawn().unwrap();
+    /// As [`Lab::start_with`]; what it said instead, when it ended before.
+    pub(crate) fn try_start(
+        &self,
+        args: &[&str],
+        ready: &str,
+        env: &[(&str, &str)],
+    ) -> Result<Running, Vec<String>> {
+        let mut command = self.command(args);
+        let mut child = command.envs(env.iter().copied()).stderr(Stdio::piped()).spawn().unwrap();
         let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
         let mut said = Vec::new();
         let line = lines.by_ref().map_while(Result::ok).find(|line| {

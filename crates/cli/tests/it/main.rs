@@ -15,5 +15,6 @@ mod posting;
 mod running;
 mod serving;
 mod settings;
+mod sharing;
 mod steering;
 mod talking;

@@ -6,7 +6,9 @@ use std::sync::Mutex;
 
 use armarius_core::event::Event;
 use armarius_core::ids::{TaskId, Token};
+use armarius_core::reply::Reply;
 use armarius_core::task::State;
+use armarius_sim::{Player, Step, fan};
 use armarius_store::World;
 
 /// What a worker was told about a report.
@@ -159,4 +161,43 @@ impl Pages {
             }
         }
     }
+}
+
+/// A ledger and the world that fits it: one task, submitted, granted and done.
+fn honest() -> (Ledger, World) {
+    let (clock, hand) = armarius_store::Clock::hand(armarius_sim::script::BEGIN);
+    let mut player = Player::new(armarius_store::Memory::with_clock(clock), hand, 1, 0);
+    let mut play = |step: Step| player.play(&step).unwrap().unwrap();
+    fan::home().into_iter().for_each(|step| drop(play(step)));
+    let submit = fan::step(fan::submit("a", Vec::new(), None));
+    let Reply::Round { task, .. } = play(submit) else { panic!("no round") };
+    let Reply::Claimed(Some(granted)) = play(fan::claim(1)) else { panic!("no grant") };
+    let token = granted.tasks[0].token;
+    fan::reports(&granted).into_iter().for_each(|step| drop(play(step)));
+    let ledger = Ledger::default();
+    ledger.submitted("a", task.0);
+    ledger.granted(1, task.0, token.0);
+    ledger.reported(task.0, token.0, Told::Applied);
+    (ledger, player.store.dump())
+}
+
+/// Each lie is found, and the truth is not taken for one.
+#[test]
+fn a_lie_is_found() {
+    let (ledger, world) = honest();
+    assert_eq!(ledger.check(std::slice::from_ref(&world)).wrong, Vec::<String>::new());
+    let task = *world.tasks.keys().next().unwrap();
+    let lost = World::default();
+    assert!(!ledger.check(&[lost]).wrong.is_empty(), "everything was lost");
+    let twice = [world.clone(), world.clone()];
+    assert!(!ledger.check(&twice).wrong.is_empty(), "a submission was done twice");
+    let mut unfinished = world.clone();
+    unfinished.events.retain(|_, event| event.to != Some(State::Done));
+    assert!(!ledger.check(&[unfinished]).wrong.is_empty(), "a report was lost");
+    let (other, _) = honest();
+    other.granted(2, task.0, 1);
+    assert!(!other.check(std::slice::from_ref(&world)).wrong.is_empty(), "two held one token");
+    let (other, _) = honest();
+    other.granted(3, task.0, 7);
+    assert!(!other.check(&[world]).wrong.is_empty(), "a grant that never was");
 }
