@@ -163,10 +163,13 @@ impl Postgres {
         let Some(replies) = self.desk.begin(mode, first)? else { return Ok(None) };
         let (now, life, stored) = self.note_head(&replies)?;
         if life != self.life {
+            // Behind a pooler nothing else tells that the server was replaced.
+            self.desk.pool.renew();
             self.recognise(stored)?;
             self.life = life;
         }
         self.compare_with_seen();
+        self.desk.doubt_words();
         if self.known.head != Some(self.head) {
             self.known = Known::load(&mut self.desk, self.shard, self.head)?;
         }

@@ -35,6 +35,8 @@ pub(super) struct Desk {
     pub(super) words: Words,
     pub(super) pool: Arc<Pool>,
     talk: Option<Talk>,
+    /// The pool's generation when the words were learnt.
+    generation: u64,
 }
 
 /// How a transaction begins.
@@ -50,7 +52,7 @@ pub(super) enum Mode {
 
 impl Desk {
     pub(super) fn new(pool: Arc<Pool>, shards: Vec<u16>) -> Self {
-        Self { shards, words: Words::default(), pool, talk: None }
+        Self { shards, words: Words::default(), pool, talk: None, generation: 0 }
     }
 
     /// Begins a transaction and runs what `first` asks in it, all in one exchange. `None` when the
@@ -72,7 +74,10 @@ impl Desk {
                     self.abandon();
                     return Ok(None);
                 }
-                Ok(mut replies) => return Ok(Some(replies.split_off(skip))),
+                Ok(mut replies) => {
+                    self.doubt_words();
+                    return Ok(Some(replies.split_off(skip)));
+                }
                 // It was idle while the server went away. Nothing has begun, so a new one is tried.
                 Err(Trouble::Link(_)) if used => self.pool.forget_idle(),
                 Err(trouble) => {
@@ -80,6 +85,15 @@ impl Desk {
                     return Err(fault(trouble));
                 }
             }
+        }
+    }
+
+    /// Forgets the words if the server may be another one than when they were learnt: a standby that
+    /// lost its tail gives their numbers to others.
+    pub(super) fn doubt_words(&mut self) {
+        let generation = self.pool.generation();
+        if std::mem::replace(&mut self.generation, generation) != generation {
+            self.words.forget();
         }
     }
 

@@ -1,6 +1,6 @@
 //! Connections to one database: few, shared by all shards, each lent for one transaction.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -53,6 +53,8 @@ pub(super) struct Pool {
     freed: Condvar,
     /// Whether a connection ever succeeded: from then on trouble passes.
     reached: AtomicBool,
+    /// Moves whenever the server may be another one than before.
+    generation: AtomicU64,
 }
 
 #[derive(Debug, Default)]
@@ -64,7 +66,8 @@ struct State {
 impl Pool {
     pub(super) fn new(address: Address, patience: Patience) -> Self {
         let (state, freed, reached) = (Mutex::default(), Condvar::new(), AtomicBool::new(false));
-        Self { address, patience, state, freed, reached }
+        let generation = AtomicU64::new(0);
+        Self { address, patience, state, freed, reached, generation }
     }
 
     /// A connection, used before or new; says whether it was used before.
@@ -122,11 +125,22 @@ impl Pool {
         self.lock().idle.clear();
     }
 
+    /// The server may be another one than before, and may lack what the last one had.
+    pub(super) fn renew(&self) {
+        self.generation.fetch_add(1, Ordering::SeqCst);
+    }
+
+    /// A number that is another one after [`Pool::renew`].
+    pub(super) fn generation(&self) -> u64 {
+        self.generation.load(Ordering::SeqCst)
+    }
+
     /// A connection outside of the count, to a server that can be written.
     pub(super) fn connect(&self) -> Answer<Talk> {
         match self.try_connect() {
             Ok(talk) => {
                 self.reached.store(true, Ordering::Relaxed);
+                self.renew();
                 Ok(talk)
             }
             Err(trouble) => Err(match fault(trouble) {

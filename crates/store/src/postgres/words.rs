@@ -1,7 +1,8 @@
 //! Names that repeat stand once per shard in the table `word`; rows hold their numbers.
 //!
 //! A number carries its shard in the upper 8 bits, so that it means the same to somebody who reads
-//! several shards. Words are never changed or removed: what is known once stays right.
+//! several shards. Words are never changed or removed: what is known once stays right, as long as
+//! the server is the same or has lost nothing.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -107,6 +108,13 @@ impl Words {
             ids.push(id);
         }
         self.names.insert(id, name);
+    }
+
+    /// Forgets everything, before anything was added.
+    pub(super) fn forget(&mut self) {
+        debug_assert!(self.fresh.is_empty(), "forgetting what is not committed");
+        self.names.clear();
+        self.ids.clear();
     }
 
     /// What was added is durable.
