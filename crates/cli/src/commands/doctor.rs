@@ -76,8 +76,8 @@ fn look_at_file(path: &Path) -> anyhow::Result<Findings> {
     Ok(look(&inspection))
 }
 
-/// Looks at one shard of a database after the other. Servers may go on meanwhile: each shard is read
-/// as of one moment, and held in memory while it is checked.
+/// Looks at one shard of a database after the other. Servers may go on meanwhile: each shard is
+/// read as of one moment, and held in memory while it is checked.
 fn look_at_database(url: &str) -> anyhow::Result<Findings> {
     let began = Instant::now();
     let database = stores::open_database(url)?;

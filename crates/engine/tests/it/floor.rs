@@ -92,9 +92,15 @@ impl Server {
 
     /// Makes a collection with flow `f` of one step `s`.
     pub(crate) fn settle(&self, collection: &Name) {
+        self.settle_with(collection, |_| {});
+    }
+
+    /// As [`Server::settle`], with the flow as changed.
+    pub(crate) fn settle_with(&self, collection: &Name, change: impl FnOnce(&mut Flow)) {
         self.call(Command::PutCollection { name: collection.clone(), notify: vec![] }).unwrap();
         let mut flow = Flow::manual(name("f"));
         flow.tasks.push(Step::outside(name("s")));
+        change(&mut flow);
         let apply = Command::ApplyFlow { collection: collection.clone(), flow: Box::new(flow) };
         self.call(apply).unwrap();
     }

@@ -3,14 +3,17 @@
 use std::time::Duration;
 
 use armarius_core::command::{Claim, Command, HoldOn};
-use armarius_core::ids::{BatchId, HoldId, LeaseId, TaskId, shard_of};
+use armarius_core::event::Commit;
+use armarius_core::ids::{BatchId, HoldId, LeaseId, TaskId, Time, shard_of};
 use armarius_core::refusal::Code;
 use armarius_core::reply::{Reply, Reported};
 use armarius_core::rows::Counter;
 use armarius_core::task::State;
-use armarius_core::view::View;
-use armarius_engine::EngineError;
-use armarius_engine::seam::Database as _;
+use armarius_core::view::{Need, View};
+use armarius_engine::exit::CORRUPT;
+use armarius_engine::seam::{Atlas, Database, Description, Reader, Signals, Store, StoreError};
+use armarius_engine::{Engine, EngineError, Fatal, Options, Stage};
+use armarius_store::memory::Shards;
 
 use crate::fake::{claim, name};
 use crate::floor::{Hallway, given, home, request, submission, told, until};
@@ -268,17 +271,15 @@ fn idle_lanes_cost_nothing() {
     server.submit(&home, "a", 0);
     let (rx, _seat) = server.wait(claim("w", &["none"]));
     drop(rx);
-    // Whatever the watch and the lane still wanted to look at.
-    for _ in 0..50 {
-        clock.advance(Duration::from_secs(1));
-        std::thread::sleep(Duration::from_millis(1));
-    }
-    let before = hallway.database.begins();
-    for _ in 0..100 {
-        clock.advance(Duration::from_secs(1));
-        std::thread::sleep(Duration::from_millis(1));
-    }
-    assert_eq!(hallway.database.begins(), before);
+    // Once everybody has seen what they wanted to see, time may pass and nobody begins anything.
+    until(|| {
+        let before = hallway.database.begins();
+        for _ in 0..100 {
+            clock.advance(Duration::from_secs(1));
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        hallway.database.begins() == before
+    });
 }
 
 #[test]
@@ -324,12 +325,12 @@ fn leases_get_a_fresh_term_when_nobody_could_renew_them() {
     assert!(settled >= 4);
     hallway.database.set_away(true);
     let beat = Command::Heartbeat { lease: granted.lease, progress: vec![] };
-    // The watch notices, while more time passes than the lease has.
-    for _ in 0..40 {
-        clock.advance(Duration::from_secs(1));
-        std::thread::sleep(Duration::from_millis(2));
-        assert!(matches!(server.call(beat.clone()), Err(EngineError::Unavailable(_))));
-    }
+    // A claim is answered by a look at all shards, so the watch has noticed; then more time passes
+    // than the lease has.
+    let asked = server.call(Command::Claim(claim("x", &[])));
+    assert!(matches!(asked, Err(EngineError::Unavailable(_))), "{asked:?}");
+    clock.advance(Duration::from_secs(40));
+    assert!(matches!(server.call(beat.clone()), Err(EngineError::Unavailable(_))));
     hallway.pass(Duration::from_secs(40));
     hallway.database.set_away(false);
     until(|| {
@@ -415,4 +416,116 @@ fn a_question_reaches_all_shards() {
     assert_eq!((names, leases, tasks), (4, 3, 5));
     let commits = server.handle.question_in(2, |reader| reader.commits(0, 100)).unwrap();
     assert!(commits.len() > 3);
+}
+
+#[test]
+fn a_busy_robot_is_said_only_when_no_shard_has_a_free_one() {
+    let hallway = Hallway::new(4);
+    let server = hallway.engine();
+    let homes = [hallway.named(1, 0), hallway.named(3, 0)];
+    for home in &homes {
+        server.settle_with(home, |flow| flow.singleton = true);
+        server.submit(home, "a", 0);
+        server.submit(home, "b", 0);
+    }
+    let robot = || {
+        let steps = vec![(name("f"), name("s"))];
+        server.call(Command::Claim(Claim { steps, ..claim("robot", &[]) }))
+    };
+    let mut got = Vec::new();
+    for _ in &homes {
+        let Ok(Reply::Claimed(Some(granted))) = robot() else { panic!("no grant") };
+        got.push(home(&granted));
+    }
+    got.sort_unstable();
+    assert_eq!(got, [1, 3]);
+    assert_eq!(code(&robot()), Some(Code::RobotBusy));
+    // One that asks for anything is told of nothing.
+    assert_eq!(server.take("anybody"), None);
+}
+
+#[test]
+fn a_shard_that_cannot_be_trusted_ends_the_whole_engine() {
+    let (tx, told) = std::sync::mpsc::channel();
+    let hallway = Hallway::new(4);
+    let healthy = hallway.engine();
+    let (good, bad) = (hallway.named(1, 0), hallway.named(2, 0));
+    [&good, &bad].into_iter().for_each(|home| healthy.settle(home));
+    let database = Rotten { database: hallway.database.clone(), shard: 2 };
+    let options = Options {
+        on_fatal: Some(Box::new(move |fatal: &Fatal| tx.send(fatal.code).unwrap())),
+        ..Options::default()
+    };
+    let engine = Engine::start_all(&database, options).unwrap();
+    let handle = engine.handle();
+    let call = |command| handle.call(name("tester"), None, command);
+    // The other lane may have noticed before anybody asked: it looks at what it has not seen.
+    drop(call(submission(&good, "a", 0)));
+    assert_eq!(call(submission(&bad, "b", 0)), Err(EngineError::Stopped));
+    assert_eq!(told.recv().unwrap(), CORRUPT);
+    until(|| call(submission(&good, "c", 0)) == Err(EngineError::Stopped));
+    assert!(matches!(handle.stage(), Stage::Failed(fatal) if fatal.code == CORRUPT));
+    assert_eq!(engine.stop().unwrap_err().code, CORRUPT);
+    assert!(told.recv().is_err(), "it is said once");
+}
+
+/// A database one shard of which contradicts itself.
+struct Rotten {
+    database: Shards,
+    shard: u16,
+}
+
+impl Database for Rotten {
+    fn shards(&self) -> u16 {
+        self.database.shards()
+    }
+
+    fn open(&self, shard: u16) -> Result<Box<dyn Store>, StoreError> {
+        let store = self.database.open(shard)?;
+        Ok(if shard == self.shard { Box::new(Mould(store)) } else { store })
+    }
+
+    fn atlas(&self) -> Result<Box<dyn Atlas>, StoreError> {
+        self.database.atlas()
+    }
+
+    fn reader(&self) -> Result<Box<dyn Reader>, StoreError> {
+        Database::reader(&self.database)
+    }
+
+    fn signals(&self) -> Result<Option<Box<dyn Signals>>, StoreError> {
+        self.database.signals()
+    }
+
+    fn describe(&self) -> Description {
+        Database::describe(&self.database)
+    }
+}
+
+struct Mould(Box<dyn Store>);
+
+impl Store for Mould {
+    fn begin(&mut self, _: &mut View) -> Result<Time, StoreError> {
+        Err(StoreError::Corrupt("mould".to_owned()))
+    }
+
+    fn load(&mut self, needs: &[Need], view: &mut View) -> Result<(), StoreError> {
+        self.0.load(needs, view)
+    }
+
+    fn commit(&mut self, view: &View, commit: &Commit) -> Result<(), StoreError> {
+        self.0.commit(view, commit)
+    }
+
+    fn abandon(&mut self) {
+        self.0.abandon();
+    }
+
+    fn reader(&self) -> Result<Box<dyn Reader>, StoreError> {
+        self.0.reader()
+    }
+
+    fn describe(&self) -> Description {
+        self.0.describe()
+    }
 }

@@ -76,11 +76,18 @@ fn report(granted: &Granted) -> Command {
 
 /// Until the standby has everything the primary has.
 fn caught_up(primary: &Cluster, standby: &Cluster) {
-    let here = primary.sql("select pg_current_wal_lsn()").unwrap();
+    let here = place(&primary.sql("select pg_current_wal_lsn()").unwrap());
     soon(|| {
-        let there = standby.sql(&format!("select pg_last_wal_replay_lsn() >= '{here}'::pg_lsn"));
-        there.is_ok_and(|answer| answer == "t").then_some(())
+        let there = standby.sql("select pg_last_wal_replay_lsn()").ok()?;
+        (place(&there) >= here).then_some(())
     });
+}
+
+/// A place in the log, written as two hexadecimal numbers.
+fn place(text: &str) -> Option<(u64, u64)> {
+    let (file, offset) = text.split_once('/')?;
+    let number = |digits| u64::from_str_radix(digits, 16).ok();
+    Some((number(file)?, number(offset)?))
 }
 
 #[test]

@@ -88,8 +88,8 @@ impl Desk {
         }
     }
 
-    /// Forgets the words if the server may be another one than when they were learnt: a standby that
-    /// lost its tail gives their numbers to others.
+    /// Forgets the words if the server may be another one than when they were learnt: a standby
+    /// that lost its tail gives their numbers to others.
     pub(super) fn doubt_words(&mut self) {
         let generation = self.pool.generation();
         if std::mem::replace(&mut self.generation, generation) != generation {
