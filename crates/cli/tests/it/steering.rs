@@ -132,3 +132,16 @@ fn stories_are_played() {
     let said = lab.say(&["demo", "bach"]);
     assert!(said.err.contains("did you mean `batch`?"), "{}", said.err);
 }
+
+#[test]
+fn the_api_is_measured_on_a_server_of_its_own() {
+    let lab = Lab::new();
+    let args = ["bench", "http", "--tasks", "400", "--callers", "2", "--claim", "50"];
+    let mut args = args.to_vec();
+    args.extend(["--samples", "20", "--idle", "20", "--json"]);
+    let figures: serde_json::Value = serde_json::from_str(&lab.ok(&args)).unwrap();
+    for name in ["lifecycles_per_s", "submit_p50_us", "to_worker_p99_us", "rest_rss_bytes"] {
+        assert!(figures[name].as_u64() > Some(0), "{name}: {figures}");
+    }
+    assert_eq!(figures["idle_workers"], 20);
+}

@@ -21,7 +21,7 @@ use super::figures::{Latencies, cpu_seconds_of, grouped, rss_bytes_of};
 use crate::own::Server;
 
 /// How long idle workers are watched.
-const IDLE_WATCHED: Duration = Duration::from_secs(10);
+const IDLE_WATCHED: Duration = Duration::from_secs(5);
 /// Time between two submissions whose way is measured.
 const QUIET: Duration = Duration::from_millis(3);
 
