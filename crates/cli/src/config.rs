@@ -101,7 +101,12 @@ fn one(setting: &Setting, matches: &ArgMatches, file: Option<&File>) -> Resolved
     let texts = matches.get_raw(setting.arg).into_iter().flatten();
     let shown = |text: &str| match setting.kind {
         Kind::Secret => crate::stores::hide(text),
-        Kind::Text | Kind::Address | Kind::Number(..) | Kind::Flag | Kind::List => text.to_owned(),
+        Kind::Text
+        | Kind::Address
+        | Kind::Number(..)
+        | Kind::Flag
+        | Kind::Choice(_)
+        | Kind::List => text.to_owned(),
     };
     let value: Vec<String> = texts.map(|text| shown(&text.to_string_lossy())).collect();
     let from = match (matches.value_source(setting.arg), file) {

@@ -144,7 +144,7 @@ fn values(kind: Kind, value: &DeValue<'_>) -> Result<Vec<String>, String> {
     };
     match (kind, value) {
         (Kind::Text | Kind::Secret, value) => Ok(vec![text(value)?]),
-        (Kind::Address, value) => {
+        (Kind::Address | Kind::Choice(_), value) => {
             let text = text(value)?;
             kind.check(&text)?;
             Ok(vec![text])
@@ -205,6 +205,10 @@ mod tests {
             (
                 "[worker]\nslots = 0",
                 "2:9 `worker.slots` is not a number; write a number from 1 to 1000",
+            ),
+            (
+                "[worker]\nisolation = \"strikt\"",
+                "2:13 `worker.isolation` is not one of its choices; write one of: basic, strict",
             ),
             (
                 "data = \"x\"",

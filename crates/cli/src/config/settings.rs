@@ -33,6 +33,8 @@ pub(crate) enum Kind {
     Number(i64, i64),
     /// `true` or `false`.
     Flag,
+    /// One of these.
+    Choice(&'static [&'static str]),
     /// Texts.
     List,
 }
@@ -141,27 +143,64 @@ pub(crate) const SETTINGS: &[Setting] = &[
         arg: "isolation",
         commands: WORKERS,
         env: "ARMARIUS_ISOLATION",
-        kind: Kind::Text,
+        kind: Kind::Choice(&["basic", "strict"]),
         example: Default(r#""basic""#),
-        about: "basic, or strict: no network, a read-only system and no other files.",
+        about: "basic: own folder, process group and limits; strict: also no network, a \
+                read-only system and no other files.",
+    },
+    Setting {
+        key: "worker.share",
+        arg: "share",
+        commands: WORKERS,
+        env: "ARMARIUS_SHARE",
+        kind: Kind::List,
+        example: Default("[]"),
+        about: "Folders that strictly isolated tasks may read.",
     },
     Setting {
         key: "worker.user",
         arg: "user",
         commands: WORKERS,
-        env: "ARMARIUS_USER",
+        env: "ARMARIUS_TASK_USER",
         kind: Kind::Text,
         example: Such(r#""nobody""#),
-        about: "As whom tasks run when the worker is root.",
+        about: "As whom tasks run when the worker is root: a name or UID:GID.",
     },
     Setting {
         key: "worker.memory",
         arg: "memory",
         commands: WORKERS,
-        env: "ARMARIUS_MEMORY",
+        env: "ARMARIUS_TASK_MEMORY",
         kind: Kind::Text,
         example: Such(r#""4G""#),
-        about: "Memory of one process of a task; what the machine has if absent.",
+        about: "Memory of one process of a task, such as 512M or 4G.",
+    },
+    Setting {
+        key: "worker.processes",
+        arg: "processes",
+        commands: WORKERS,
+        env: "ARMARIUS_TASK_PROCESSES",
+        kind: Kind::Number(1, 1_000_000),
+        example: Default("4096"),
+        about: "Processes and threads of a task.",
+    },
+    Setting {
+        key: "worker.open_files",
+        arg: "open_files",
+        commands: WORKERS,
+        env: "ARMARIUS_TASK_OPEN_FILES",
+        kind: Kind::Number(16, 1_000_000),
+        example: Default("4096"),
+        about: "Files a process of a task has open.",
+    },
+    Setting {
+        key: "worker.file_size",
+        arg: "file_size",
+        commands: WORKERS,
+        env: "ARMARIUS_TASK_FILE_SIZE",
+        kind: Kind::Text,
+        example: Such(r#""20G""#),
+        about: "Largest file a task may write, such as 20G.",
     },
     Setting {
         key: "worker.container_tool",
@@ -170,7 +209,17 @@ pub(crate) const SETTINGS: &[Setting] = &[
         env: "ARMARIUS_CONTAINER_TOOL",
         kind: Kind::Text,
         example: Such(r#""podman""#),
-        about: "Also run steps with an image, by this tool.",
+        about: "The program that runs steps with an image: podman, docker, or one with \
+                words of its own.",
+    },
+    Setting {
+        key: "worker.container_args",
+        arg: "container_arg",
+        commands: WORKERS,
+        env: "ARMARIUS_CONTAINER_ARGS",
+        kind: Kind::List,
+        example: Default("[]"),
+        about: "Words for its run, such as --network=none.",
     },
     Setting {
         key: "worker.default_image",
@@ -179,7 +228,16 @@ pub(crate) const SETTINGS: &[Setting] = &[
         env: "ARMARIUS_DEFAULT_IMAGE",
         kind: Kind::Text,
         example: Such(r#""docker.io/library/debian:13""#),
-        about: "The image of steps that name none; without it they run outside of containers.",
+        about: "The image of steps that name none.",
+    },
+    Setting {
+        key: "worker.finish_within_s",
+        arg: "finish_within",
+        commands: &["work"],
+        env: "ARMARIUS_FINISH_WITHIN_S",
+        kind: Kind::Number(0, 86_400),
+        example: Default("10"),
+        about: "Seconds running tasks may go on after SIGTERM; then they are given back.",
     },
     Setting {
         key: "outbox.allow",
@@ -207,6 +265,8 @@ impl Kind {
     pub(crate) fn check(self, text: &str) -> Result<(), String> {
         match self {
             Self::Text | Self::Secret | Self::List | Self::Flag => Ok(()),
+            Self::Choice(all) if all.contains(&text) => Ok(()),
+            Self::Choice(all) => Err(format!("write one of: {}", all.join(", "))),
             Self::Address => match text.parse::<SocketAddr>() {
                 Ok(_) => Ok(()),
                 Err(_) => {
@@ -227,6 +287,7 @@ impl Kind {
             Self::Address => "an address",
             Self::Number(..) => "a number",
             Self::Flag => "true or false",
+            Self::Choice(_) => "one of its choices",
             Self::List => "a list of texts",
         }
     }
