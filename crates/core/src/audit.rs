@@ -10,7 +10,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::decide::limits_of;
-use crate::fold::Folded;
+use crate::fold::{Folded, FoldedMark};
 use crate::ids::{BatchId, ItemId, QueueId, TaskId, Token};
 use crate::rows::{Batch, Counter, Round, RoundKey, RoundStatus, Slots, Spot, Target, Task};
 use crate::task::State;
@@ -292,10 +292,16 @@ impl Audit {
                 self.note(what);
             }
         }
-        for (name, (n, outcome)) in &folded.marks {
+        for (name, told) in &folded.marks {
             let mark = part.marks.get(&(item, name.clone())).ok().flatten();
-            if !mark.is_some_and(|m| m.n == *n && m.outcome == *outcome) {
-                self.note(format!("item {item}: mark {name} is not its newest event {n}"));
+            let row = mark.map(|m| FoldedMark {
+                n: m.n,
+                outcome: m.outcome,
+                hidden: m.hidden,
+                imported: m.imported,
+            });
+            if row != Some(*told) {
+                self.note(format!("item {item}: mark {name} is {row:?}, events say {told:?}"));
             }
         }
     }

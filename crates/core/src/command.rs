@@ -1,7 +1,7 @@
 //! The one way in: every change of the world is one of these commands.
 
 use crate::address::{ItemAddress, TaskAddress};
-use crate::event::{Hash, Outcome};
+use crate::event::{Hash, Outcome, Said};
 use crate::flow::{Class, Flow, Way};
 use crate::ids::{BatchId, ErrandId, HoldId, LeaseId, ScheduleId, TaskId, Time, Token};
 use crate::rows::{ManifestState, Role};
@@ -70,6 +70,17 @@ pub enum Command {
         outcome: Outcome,
         /// More.
         detail: Option<Text>,
+    },
+    /// Appends an event to an item, with what its teller says about it.
+    AddSaid(AddSaid),
+    /// Makes an item's marks from one on invisible to triggers; nothing is erased.
+    Rewind {
+        /// The item.
+        item: ItemAddress,
+        /// From where on.
+        from: RewindFrom,
+        /// Why.
+        reason: Text,
     },
     /// Opens a round of a flow on an item.
     Submit(Submit),
@@ -261,6 +272,32 @@ pub struct ChangeKey {
     pub role: Option<Role>,
     /// Only these collections; all when empty.
     pub collections: Option<Vec<Name>>,
+}
+
+/// An event and what is said about it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AddSaid {
+    /// The item.
+    pub item: ItemAddress,
+    /// What happened.
+    pub name: Name,
+    /// What came of it.
+    pub outcome: Outcome,
+    /// More.
+    pub detail: Option<Text>,
+    /// When, by whom, under which id. An imported event is known by its item and this id.
+    pub said: Said,
+}
+
+/// From which mark on an item is rewound, that one included.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum RewindFrom {
+    /// The newest event of this name.
+    Event(Name),
+    /// The event of this number.
+    Number(i64),
+    /// The first mark that is a failure.
+    FirstFailure,
 }
 
 /// A round to be opened.

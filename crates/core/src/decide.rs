@@ -21,6 +21,8 @@ mod operator;
 mod outbox;
 mod plan;
 mod report;
+mod rewind;
+mod said;
 mod schedule;
 mod submit;
 mod trigger;
@@ -28,7 +30,7 @@ mod trigger;
 pub use claim::check_claim;
 pub use key::HOUSE;
 pub use lines::limits_of;
-pub use trigger::{Standing, holds as query_holds};
+pub use trigger::{Standing, fits as query_fits, holds as query_holds, standing};
 
 use crate::command::{Call, Command};
 use crate::reply::Reply;
@@ -64,6 +66,8 @@ fn answer(desk: &mut Desk<'_>) -> Result<Reply, Stop> {
         Command::AddEvent { item, name, outcome, detail } => {
             item::add_event(desk, item, name, *outcome, detail.as_ref())
         }
+        Command::AddSaid(add) => said::add(desk, add),
+        Command::Rewind { item, from, reason } => rewind::rewind(desk, item, from, reason),
         Command::Submit(submit) => submit::submit(desk, submit),
         Command::Claim(claim) => claim::claim(desk, claim),
         Command::Heartbeat { lease, progress } => lease::heartbeat(desk, *lease, progress),

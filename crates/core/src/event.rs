@@ -63,6 +63,75 @@ pub struct Event {
     pub hash: Hash,
 }
 
+/// What whoever adds an event says about it. It is kept with the event's detail and is information
+/// only: events are ordered by their numbers, and who added one is known anyway.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Said {
+    /// When it happened.
+    pub at: Option<Text>,
+    /// Who or what did it.
+    pub agent: Option<Text>,
+    /// What it is called where it comes from.
+    pub id: Option<Text>,
+    /// It comes from a history kept elsewhere.
+    pub imported: bool,
+}
+
+/// How a detail begins that holds what was said about its event.
+pub const SAID: &str = "{\"said\":";
+
+impl Said {
+    /// The detail of an event about which this is said.
+    #[must_use]
+    pub fn around(&self, detail: Option<&str>) -> Text {
+        let mut said = serde_json::Map::new();
+        if self.imported {
+            said.insert("imported".to_owned(), true.into());
+        }
+        for (key, text) in [("at", &self.at), ("agent", &self.agent), ("id", &self.id)] {
+            if let Some(text) = text {
+                said.insert(key.to_owned(), (&**text).into());
+            }
+        }
+        let said = serde_json::Value::Object(said);
+        match detail.map(|d| serde_json::from_str::<Box<serde_json::value::RawValue>>(d).ok()) {
+            None => format!("{SAID}{said}}}").into(),
+            Some(Some(raw)) => format!("{SAID}{said},\"detail\":{raw}}}").into(),
+            // Not JSON: kept as a text.
+            Some(None) => {
+                let text = serde_json::Value::from(detail.unwrap_or_default());
+                format!("{SAID}{said},\"detail\":{text}}}").into()
+            }
+        }
+    }
+
+    /// What was said about an event, and the detail proper, out of its detail.
+    #[must_use]
+    pub fn within(detail: &str) -> Option<(Self, Option<String>)> {
+        if !detail.starts_with(SAID) {
+            return None;
+        }
+        let whole: serde_json::Value = serde_json::from_str(detail).ok()?;
+        let said = whole.get("said")?;
+        let text = |key: &str| said.get(key).and_then(|v| v.as_str()).map(Text::from);
+        let imported = said.get("imported").and_then(serde_json::Value::as_bool).unwrap_or(false);
+        let said = Self { at: text("at"), agent: text("agent"), id: text("id"), imported };
+        Some((said, whole.get("detail").map(ToString::to_string)))
+    }
+}
+
+/// The marks an event of the rules makes invisible to triggers, out of its detail.
+#[must_use]
+pub fn hides(event: &Event) -> Vec<Name> {
+    let own = event.name.starts_with("item.") || event.name.starts_with("task.");
+    let Some(detail) = event.detail.as_deref().filter(|d| own && d.contains("\"hides\"")) else {
+        return Vec::new();
+    };
+    let whole: serde_json::Value = serde_json::from_str(detail).unwrap_or_default();
+    let names = whole.get("hides").and_then(|v| v.as_array()).map_or(&[][..], Vec::as_slice);
+    names.iter().filter_map(|name| Name::new(name.as_str()?).ok()).collect()
+}
+
 /// An item's newest event number and hash.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Head {

@@ -90,6 +90,13 @@ pub struct Query {
     pub items: Vec<Text>,
 }
 
+impl Query {
+    /// Every event name it mentions.
+    pub fn names(&self) -> impl Iterator<Item = &Name> {
+        [&self.success, &self.failed, &self.absent, &self.stale].into_iter().flatten()
+    }
+}
+
 /// When a schedule fires.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Calendar {

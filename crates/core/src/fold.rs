@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::event::{Event, Hash, Outcome};
+use crate::event::{Event, Hash, Outcome, Said, hides};
 use crate::ids::{TaskId, Token};
 use crate::task::State;
 use crate::text::Name;
@@ -16,8 +16,21 @@ pub struct Folded {
     pub hash: Hash,
     /// Each task's state and the token of its last grant.
     pub tasks: BTreeMap<TaskId, (State, Token)>,
-    /// Each event name's newest event that had an outcome: number and outcome.
-    pub marks: BTreeMap<Name, (i64, Outcome)>,
+    /// The mark of each event name, as far as events tell it.
+    pub marks: BTreeMap<Name, FoldedMark>,
+}
+
+/// What events say about a mark.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FoldedMark {
+    /// Number of the event.
+    pub n: i64,
+    /// What came of it.
+    pub outcome: Outcome,
+    /// Invisible to triggers.
+    pub hidden: bool,
+    /// Out of a history kept elsewhere.
+    pub imported: bool,
 }
 
 /// Folds an item's events, oldest first. Tells where their numbers have a gap.
@@ -38,11 +51,26 @@ impl Folded {
         self.n = event.n;
         self.hash = event.hash;
         take_transition(self, event);
-        if let Some(outcome) = event.outcome.filter(|_| is_mark(event)) {
-            self.marks.insert(event.name.clone(), (event.n, outcome));
-        }
+        take_mark(self, event);
         Ok(())
     }
+}
+
+fn take_mark(folded: &mut Folded, event: &Event) {
+    for name in hides(event) {
+        if let Some(mark) = folded.marks.get_mut(&name) {
+            mark.hidden = true;
+        }
+    }
+    let Some(outcome) = event.outcome.filter(|_| is_mark(event)) else { return };
+    let said = event.detail.as_deref().and_then(Said::within);
+    let imported = event.task.is_none() && said.is_some_and(|(said, _)| said.imported);
+    // What happened here is never covered by what is told of the past.
+    if imported && folded.marks.get(&event.name).is_some_and(|m| !m.imported) {
+        return;
+    }
+    let mark = FoldedMark { n: event.n, outcome, hidden: false, imported };
+    folded.marks.insert(event.name.clone(), mark);
 }
 
 fn take_transition(folded: &mut Folded, event: &Event) {

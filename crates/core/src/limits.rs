@@ -26,6 +26,17 @@ pub const DEPENDS_MAX: usize = 1_000;
 pub const FOLLOW_ROWS_MAX: usize = 400;
 /// Entries an errand takes from its list at a time.
 pub const ERRAND_CHUNK_MAX: usize = 200;
+/// Items a robot is asked about at a time when it is registered, changed or removed.
+pub const FILL_ITEMS_MAX: usize = 2_000;
+/// Rounds robots may open on one item by waking each other, on top of one for each robot there is,
+/// before the item is held.
+pub const LOOP_ROUNDS_MAX: u32 = 100;
+/// A round of the same robot on the same item so soon after the last one counts as caused by it.
+pub const LOOP_GAP_SECONDS: i64 = 10;
+/// Most robots of one collection.
+pub const ROBOTS_MAX: usize = 1_000;
+/// Most event names one item may have marks of; more can happen to it, but are not rewound.
+pub const MARKS_MAX: usize = 1_000;
 /// Leases, timers, holds or errands one duty command looks at.
 pub const DUTY_ROWS_MAX: usize = 200;
 /// Entries of a line that a claim loads beyond what it was asked for.

@@ -21,6 +21,8 @@ pub enum Reply {
         version: VersionId,
         /// Not known before.
         fresh: bool,
+        /// What is probably not meant.
+        warnings: Vec<String>,
     },
     /// An item exists.
     Item {
@@ -37,6 +39,13 @@ pub enum Reply {
         n: i64,
         /// The same event id had come before.
         repeated: bool,
+    },
+    /// An item was rewound.
+    Rewound {
+        /// Number of the event that says so.
+        n: i64,
+        /// The marks that are invisible now.
+        marks: Vec<Name>,
     },
     /// A round was opened, or had been.
     Round {

@@ -193,8 +193,8 @@ pub const TABLE: &[Row] = &[
     (Verb::Lapse,     &[Some(Leased)],                                                  &[Ready, Failed]),
     (Verb::Late,      &[Some(Held), Some(Ready), Some(Failed)],                         &[Done]),
     (Verb::Retry,     &[Some(Failed), Some(Cancelled)],                                 &[Ready, Waiting]),
-    (Verb::Supersede, &[Some(Waiting), Some(Held), Some(Ready), Some(Leased)],          &[Cancelled]),
-    (Verb::Withdraw,  &[Some(Waiting), Some(Held), Some(Ready)],                        &[Cancelled]),
+    (Verb::Supersede, &[Some(Waiting), Some(Held), Some(Ready), Some(Leased), Some(Failed)], &[Cancelled]),
+    (Verb::Withdraw,  &[Some(Waiting), Some(Held), Some(Ready), Some(Leased)],          &[Cancelled]),
     (Verb::Skip,      &[Some(Waiting), Some(Held), Some(Ready), Some(Leased), Some(Failed)], &[Cancelled]),
     (Verb::Cancel,    &[Some(Waiting), Some(Held), Some(Ready), Some(Leased), Some(Failed)], &[Cancelled]),
 ];

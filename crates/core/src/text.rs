@@ -43,6 +43,12 @@ impl Name {
     }
 }
 
+impl std::borrow::Borrow<str> for Name {
+    fn borrow(&self) -> &str {
+        &self.0
+    }
+}
+
 impl Deref for Name {
     type Target = str;
 

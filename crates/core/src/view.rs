@@ -6,9 +6,11 @@
 //! the same sheet see each other; what they wrote is committed together.
 
 mod cells;
+mod line;
 mod range;
 mod table;
 
+pub(crate) use line::{Line, Robot};
 pub use range::Ranged;
 pub use table::Table;
 
@@ -94,6 +96,8 @@ macro_rules! sheet {
             pub head: CommitHead,
             /// The shard whose rows these are.
             pub shard: u16,
+            /// Which robots an event concerns, as far as somebody asked.
+            pub(crate) robots: line::Memo,
         }
 
         impl View {
@@ -109,6 +113,7 @@ macro_rules! sheet {
                     cold_flying: Vec::new(),
                     head: CommitHead::default(),
                     shard,
+                    robots: line::Memo::default(),
                 }
             }
 
@@ -358,6 +363,8 @@ sheet! {
         members: Members(BatchId, i64) => Member, Passing;
         /// Tasks of an item (derived).
         item_tasks: ItemTasks(ItemId, TaskId) => (), Passing;
+        /// Names of an item's marks (derived).
+        item_marks: ItemMarks(ItemId, Name) => (), Passing;
         /// Items of a collection (derived).
         collection_items: CollectionItems(CollectionId, ItemId) => (), Passing;
         /// Errands, oldest first.

@@ -11,7 +11,7 @@
 
 use std::time::Duration;
 
-use armarius_core::event::{Commit, Event};
+use armarius_core::event::{Commit, Event, Outcome};
 use armarius_core::ids::{
     BatchId, CollectionId, ErrandId, HoldId, ItemId, LeaseId, QueueId, ScheduleId, TaskId, Time,
 };
@@ -111,6 +111,18 @@ pub trait Reader: Send {
         after: ItemId,
         max: usize,
     ) -> Result<Vec<Item>, StoreError>;
+
+    /// Items of all collections whose mark of this name has this outcome, hidden ones too, after a
+    /// number, in order. `None` from a store that has no such index.
+    fn marked(
+        &mut self,
+        mark: (&Name, Outcome),
+        after: ItemId,
+        max: usize,
+    ) -> Result<Option<Vec<ItemId>>, StoreError> {
+        let _: (_, _, _) = (mark, after, max);
+        Ok(None)
+    }
 
     /// Batches, newest first, below a number.
     fn batches(&mut self, below: Option<BatchId>, max: usize) -> Result<Vec<Batch>, StoreError>;

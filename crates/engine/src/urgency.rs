@@ -63,6 +63,7 @@ impl Urgency {
             | Command::Cancel { .. }
             | Command::Prioritise { .. }
             | Command::PrioritiseItem { .. }
+            | Command::Rewind { .. }
             | Command::Hold { .. }
             | Command::Release { .. }
             | Command::OpenBatch { .. }
@@ -79,6 +80,7 @@ impl Urgency {
             Command::PutItem(_)
             | Command::TouchItem { .. }
             | Command::AddEvent { .. }
+            | Command::AddSaid(_)
             | Command::Submit(_)
             | Command::Post { .. } => Self::Submission,
         }
@@ -94,6 +96,7 @@ pub(crate) fn needs_room(command: &Command) -> bool {
         | Command::PutItem(_)
         | Command::TouchItem { .. }
         | Command::AddEvent { .. }
+        | Command::AddSaid(_)
         | Command::Submit(_)
         | Command::Claim(_)
         | Command::OpenBatch { .. }
@@ -109,6 +112,7 @@ pub(crate) fn needs_room(command: &Command) -> bool {
         | Command::Cancel { .. }
         | Command::Prioritise { .. }
         | Command::PrioritiseItem { .. }
+        | Command::Rewind { .. }
         | Command::Hold { .. }
         | Command::Release { .. }
         | Command::SealBatch { .. }
@@ -136,6 +140,7 @@ pub(crate) fn text_bytes(command: &Command) -> usize {
     match command {
         Command::PutItem(put) => optional(&put.attributes) + put.item.key.len(),
         Command::TouchItem { detail, .. } | Command::AddEvent { detail, .. } => optional(detail),
+        Command::AddSaid(add) => optional(&add.detail) + optional(&add.said.id),
         Command::Submit(submit) => {
             let parts: usize = submit.parts.iter().map(|p| p.len()).sum();
             submit.payload.len() + parts + submit.item.key.len() + 64 * submit.depends.len()
@@ -157,6 +162,7 @@ pub(crate) fn text_bytes(command: &Command) -> usize {
         | Command::Cancel { .. }
         | Command::Prioritise { .. }
         | Command::PrioritiseItem { .. }
+        | Command::Rewind { .. }
         | Command::Hold { .. }
         | Command::Release { .. }
         | Command::OpenBatch { .. }

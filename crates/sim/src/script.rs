@@ -150,6 +150,7 @@ impl Script {
             | Reply::Flow { .. }
             | Reply::Item { .. }
             | Reply::Event { .. }
+            | Reply::Rewound { .. }
             | Reply::Claimed(None)
             | Reply::Renewed { .. }
             | Reply::Duty { .. }

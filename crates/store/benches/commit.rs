@@ -477,7 +477,7 @@ impl<'s> Drive<'s> {
         self.view.tasks.put(id, task);
         let item = ItemId(id.0);
         let (outcome, at) = (Outcome::Success, self.now);
-        let mark = Mark { n: 3, outcome, based_on: 1, at, hidden: false };
+        let mark = Mark { n: 3, outcome, based_on: 1, at, hidden: false, imported: false };
         self.view.marks.put((item, self.words.done.clone()), mark);
         self.record((item, 3), self.words.done.clone(), id, State::Done, Some(outcome));
         self.count(queue, State::Leased, -1);

@@ -127,6 +127,9 @@ impl Shared {
         for (key, row) in view.destinations.changes() {
             row.into_iter().for_each(|d| derived.note_destination(key, d));
         }
+        for ((item, name), row) in view.marks.changes() {
+            derived.note_mark(*item, name, row.is_some());
+        }
         for (target, task, edge) in view.dependents.changes() {
             derived.note_edge(target, *task, edge);
         }

@@ -14,7 +14,7 @@ use crate::rows::{Batch, BatchState, Counter, Follow, Made, Member, RoundStatus}
 use crate::text::{Name, Text, check};
 
 /// The kind of the items that carry a batch's own events.
-const KIND: &str = "batch";
+pub(super) const KIND: &str = "batch";
 
 pub(super) fn open(desk: &mut Desk<'_>, collection: &Name, key: &Text) -> Rule<Reply> {
     check("key", key, 0, KEY_BYTES_MAX)?;

@@ -67,6 +67,7 @@ event_names! {
     ITEM_TOUCHED = "item.touched",
     ITEM_DELETED = "item.deleted",
     ITEM_PRIORITY = "item.priority",
+    ITEM_REWOUND = "item.rewound",
     COLLECTION_PUT = "collection.put",
     FLOW_APPLIED = "flow.applied",
     FLOW_REMOVED = "flow.removed",
@@ -316,15 +317,22 @@ impl<'a> Desk<'a> {
 
     /// Writes the mark of an event.
     pub(super) fn mark(&mut self, item: ItemId, name: &Name, n: i64, outcome: Outcome, basis: i64) {
-        let mark = Mark { n, outcome, based_on: basis, at: self.now(), hidden: false };
+        let at = self.now();
+        let mark = Mark { n, outcome, based_on: basis, at, hidden: false, imported: false };
+        self.put_mark(item, name, mark);
+    }
+
+    pub(super) fn put_mark(&mut self, item: ItemId, name: &Name, mark: Mark) {
+        self.view.item_marks.put(item, name.clone(), ());
         self.view.marks.put((item, name.clone()), mark);
     }
 
-    /// An item changed: its collection's robots look at it before the decision is over.
-    pub(super) fn wake_robots(&mut self, item: ItemId) -> Rule<()> {
+    /// Something happened to an item: the robots that an event of this name concerns (all, when it
+    /// is empty) look at it before the decision is over.
+    pub(super) fn wake_robots(&mut self, item: ItemId, by: &str, depth: u32) -> Rule<()> {
         let home = self.item(item)?.collection;
         if !self.collection(home)?.robots.is_empty() {
-            self.follows.push_back(Follow::Wake(item));
+            self.follows.push_back(Follow::Wake(item, depth, by.into()));
         }
         Ok(())
     }

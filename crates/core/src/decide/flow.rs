@@ -6,13 +6,14 @@ use super::desk::{Desk, FLOW_APPLIED, FLOW_REMOVED, Fact, Rule, is_reserved};
 use crate::address::ItemAddress;
 use crate::flow::{Flow, On, Step, check, codec};
 use crate::ids::{CollectionId, FlowId, QueueId, ScheduleId, VersionId};
+use crate::limits::ROBOTS_MAX;
 use crate::refusal::{Code, Refusal};
 use crate::reply::Reply;
 use crate::rows::{Counter, FlowRow, Follow, Queue, Schedule, Version};
 use crate::text::Name;
 
 /// The kind of the items that scheduled rounds are on.
-const SCHEDULE_KIND: &str = "schedule";
+pub(super) const SCHEDULE_KIND: &str = "schedule";
 
 pub(super) fn apply(desk: &mut Desk<'_>, collection: &Name, given: &Flow) -> Rule<Reply> {
     let mut def = given.clone();
@@ -27,8 +28,9 @@ pub(super) fn apply(desk: &mut Desk<'_>, collection: &Name, given: &Flow) -> Rul
         None => (new_version(desk, row.id, digest, &def)?, true),
     };
     if known && !row.removed && row.version == version {
-        return Ok(Reply::Flow { flow: row.id, version, fresh: false });
+        return Ok(Reply::Flow { flow: row.id, version, fresh: false, warnings: Vec::new() });
     }
+    let warnings = try_on_the_line(desk, home, &def)?;
     row.version = version;
     row.removed = false;
     let flow = row.id;
@@ -40,7 +42,32 @@ pub(super) fn apply(desk: &mut Desk<'_>, collection: &Name, given: &Flow) -> Rul
     put_robot(desk, home, flow, matches!(def.on, On::Items(_)))?;
     let detail = serde_json::json!({ "flow": def.name.as_str(), "digest": hex(&digest) });
     tell(desk, home, &FLOW_APPLIED, &detail)?;
-    Ok(Reply::Flow { flow, version, fresh })
+    Ok(Reply::Flow { flow, version, fresh, warnings })
+}
+
+/// Refuses a robot that would run for ever among the others, and tells what is probably not meant.
+fn try_on_the_line(desk: &Desk<'_>, home: CollectionId, def: &Flow) -> Rule<Vec<String>> {
+    if !matches!(def.on, On::Items(_)) {
+        return Ok(Vec::new());
+    }
+    let flows = desk.view.flows.iter().map(|(_, flow)| flow);
+    let flows: Vec<&FlowRow> =
+        flows.filter(|f| f.collection == home && !f.removed && f.name != def.name).collect();
+    desk.require(flows.iter().filter_map(|f| desk.view.versions.missing(&f.version)))?;
+    let mut others = Vec::with_capacity(flows.len());
+    for flow in flows {
+        others.extend(desk.view.versions.get(&flow.version)?.map(|v| &*v.def));
+    }
+    let verdict = check::check_line(def, &others);
+    match verdict.endless {
+        None => Ok(verdict.warnings),
+        Some(circle) => Err(Refusal::new(
+            Code::BadFlow,
+            format!("robots would wake each other without end: {circle}"),
+        )
+        .hint("let one of them ask for its own event as `absent`, or change nothing (`touches`)")
+        .into()),
+    }
 }
 
 pub(super) fn remove(desk: &mut Desk<'_>, collection: &Name, name: &Name) -> Rule<Reply> {
@@ -157,6 +184,11 @@ fn put_robot(desk: &mut Desk<'_>, home: CollectionId, flow: FlowId, robot: bool)
         return Ok(());
     }
     if robot && !was {
+        if row.robots.len() >= ROBOTS_MAX {
+            return Err(Refusal::new(Code::LimitReached, format!("there are {ROBOTS_MAX} robots"))
+                .hint("remove one, or use another collection")
+                .into());
+        }
         row.robots.push(flow);
     }
     if !robot {

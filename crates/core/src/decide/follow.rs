@@ -3,9 +3,10 @@
 use super::depend::satisfies;
 use super::desk::{Desk, Rule};
 use super::moves::Move;
+use super::trigger::{Occasion, fits};
 use crate::flow::Reference;
 use crate::ids::{BatchId, ErrandId, FlowId, HoldId, ItemId, QueueId, TaskId};
-use crate::limits::ERRAND_CHUNK_MAX;
+use crate::limits::{ERRAND_CHUNK_MAX, FILL_ITEMS_MAX};
 use crate::reply::Reply;
 use crate::rows::{Counter, Edge, Errand, Follow, RoundStatus, Target};
 use crate::task::{Cause, State, Verb};
@@ -65,7 +66,12 @@ impl Desk<'_> {
             Follow::Settled(task) => self.follow_settled(*task, cursor),
             Follow::Bind(address, task) => self.follow_bind(address, *task),
             Follow::Supersede(by) => self.follow_supersede(*by),
-            Follow::Wake(item) => self.follow_wake(*item, cursor),
+            Follow::Wake(item, depth, by) => {
+                self.follow_wake(*item, by, Occasion { depth: *depth, rewound: false }, cursor)
+            }
+            Follow::Rewound(item) => {
+                self.follow_wake(*item, "", Occasion { depth: 0, rewound: true }, cursor)
+            }
             Follow::Fill(flow) => self.follow_fill(*flow, cursor),
             Follow::Release(hold) => self.follow_release(*hold),
             Follow::Report(batch) => self.report_batch(*batch, cursor),
@@ -218,38 +224,50 @@ impl Desk<'_> {
         Ok(())
     }
 
-    /// Asks the robots of its collection about an item.
-    fn follow_wake(&mut self, item: ItemId, cursor: i64) -> Rule<Progress> {
+    /// Asks the robots that something concerns about an item.
+    fn follow_wake(&mut self, item: ItemId, by: &str, on: Occasion, cursor: i64) -> Rule<Progress> {
         let home = self.item(item)?.collection;
-        let robots = self.collection(home)?.robots.clone();
-        for flow in robots.into_iter().filter(|f| f.0 > cursor) {
-            if !self.spend(ROWS_PER_ENTRY) {
-                return Ok(Progress::More(flow.0 - 1));
+        let robots = self.line(home)?.concerned(by);
+        for robot in robots.iter().filter(|robot| robot.flow.0 > cursor) {
+            // Work on an item that no longer fits was withdrawn when it ceased to.
+            let item_fits = match &robot.query {
+                Some(query) => fits(query, self.item(item)?),
+                None => false,
+            };
+            if !by.is_empty() && !item_fits {
+                continue;
             }
-            self.ask_robot(flow, item)?;
+            if !self.spend(ROWS_PER_ENTRY) {
+                return Ok(Progress::More(robot.flow.0 - 1));
+            }
+            self.ask_robot(robot, item, on)?;
         }
         Ok(Progress::Done)
     }
 
     /// Asks one robot about every item of its collection.
     fn follow_fill(&mut self, flow: FlowId, cursor: i64) -> Rule<Progress> {
+        let Some(robot) = self.robot(flow)? else { return Ok(Progress::Done) };
         let home = self.flow(flow)?.collection;
         let after = ItemId(cursor);
         let items: Vec<ItemId> = {
-            let list =
-                self.view.collection_items.after(&home, Some(&after), ERRAND_CHUNK_MAX + 1)?;
-            list.take(ERRAND_CHUNK_MAX + 1).map(|(id, ())| *id).collect()
+            let list = self.view.collection_items.after(&home, Some(&after), FILL_ITEMS_MAX + 1)?;
+            list.take(FILL_ITEMS_MAX + 1).map(|(id, ())| *id).collect()
         };
-        self.preload_robot(flow, &items)?;
+        let chunk = items.get(..FILL_ITEMS_MAX).unwrap_or(&items);
+        self.preload_robot(&robot, chunk)?;
         let mut last = cursor;
-        for item in items.iter().take(ERRAND_CHUNK_MAX) {
-            if !self.spend(1) {
+        for item in chunk {
+            let before = self.view.events.len();
+            self.ask_robot(&robot, *item, Occasion { depth: 0, rewound: false })?;
+            last = item.0;
+            // Only what was written counts: most items are merely looked at.
+            let written = self.view.events.len() - before;
+            if written > 0 && !self.spend(written * ROWS_PER_ENTRY) {
                 return Ok(Progress::More(last));
             }
-            self.ask_robot(flow, *item)?;
-            last = item.0;
         }
-        Ok(if items.len() > ERRAND_CHUNK_MAX { Progress::More(last) } else { Progress::Done })
+        Ok(if items.len() > chunk.len() { Progress::More(last) } else { Progress::Done })
     }
 
     /// Lets the tasks that met a hold go on.
@@ -309,7 +327,9 @@ impl Desk<'_> {
 
     fn follow_delete_item(&mut self, item: ItemId, cursor: i64) -> Rule<Progress> {
         self.each_open_task(item, cursor, |desk, task| {
-            let mv = Move::new(Verb::Cancel, State::Cancelled).because(Cause::Operator);
+            let triggered = !desk.body(task)?.fingerprint.is_empty();
+            let cause = if triggered { Cause::TriggerGone } else { Cause::Operator };
+            let mv = Move::new(Verb::Cancel, State::Cancelled).because(cause);
             desk.end(task, mv.detail(Some("with its item".into())))
         })
     }

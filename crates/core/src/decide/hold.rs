@@ -12,6 +12,9 @@ use crate::reply::Reply;
 use crate::rows::{Counter, Follow, Hold, Scope};
 use crate::text::{Name, Text, check};
 
+/// Who owns a hold that nobody asked for.
+const RULES: &str = "armarius";
+
 pub(super) fn hold(
     desk: &mut Desk<'_>,
     on: &HoldOn,
@@ -55,6 +58,25 @@ pub(super) fn release(desk: &mut Desk<'_>, id: HoldId) -> Rule<Reply> {
     tell(desk, hold.scope, &HOLD_RELEASED, format!("hold {id}"))?;
     desk.follows.push_back(Follow::Release(id));
     Ok(Reply::Ok)
+}
+
+impl Desk<'_> {
+    /// A brake that the rules set themselves: on one thing, or on a wider one when there are so many
+    /// holds that something must be wrong with all of them.
+    pub(super) fn brake(&mut self, on: Scope, wider: Scope, reason: &str) -> Rule<()> {
+        let many = self.view.holds.iter().count() >= HOLDS_MAX / 2;
+        let scope = if many { wider } else { on };
+        if self.view.hold_scopes.get(&scope)?.is_some() {
+            return Ok(());
+        }
+        let id = HoldId(self.mint(Counter::Hold)?);
+        let (owner, since) = (Name::trusted(RULES), self.now());
+        let reason = Text::from(reason);
+        tell(self, scope, &HOLD_SET, format!("hold {id}: {reason}"))?;
+        self.view.holds.put(id, Hold { id, scope, reason, owner, since, until: None });
+        self.view.hold_scopes.put(scope, id);
+        Ok(())
+    }
 }
 
 /// The duty that ends holds whose time is over.

@@ -7,7 +7,7 @@ use super::desk::{
 use super::key::refuse_house;
 use crate::address::ItemAddress;
 use crate::command::PutItem;
-use crate::event::Outcome;
+use crate::event::{Outcome, SAID};
 use crate::limits::{ATTRIBUTES_BYTES_MAX, DETAIL_BYTES_MAX, LABELS_MAX};
 use crate::refusal::{Code, Refusal};
 use crate::reply::Reply;
@@ -44,7 +44,9 @@ pub(super) fn put(desk: &mut Desk<'_>, put: &PutItem) -> Rule<Reply> {
         let first = desk.item(id)?.clone();
         desk.view.items.put(id, Item { changed_seq: n, ..first });
     }
-    desk.wake_robots(id)?;
+    if fresh || old.deleted || old.types != desk.item(id)?.types {
+        desk.wake_robots(id, "", 0)?;
+    }
     Ok(Reply::Item { item: id, fresh })
 }
 
@@ -87,7 +89,7 @@ pub(super) fn touch(desk: &mut Desk<'_>, at: &ItemAddress, detail: Option<&Text>
     item.changed_seq = n;
     let id = item.id;
     desk.view.items.put(id, item);
-    desk.wake_robots(id)?;
+    desk.wake_robots(id, "", 0)?;
     Ok(Reply::Event { item: id, n, repeated: false })
 }
 
@@ -98,12 +100,7 @@ pub(super) fn add_event(
     outcome: Outcome,
     detail: Option<&Text>,
 ) -> Rule<Reply> {
-    check("detail", detail.map_or("", |d| d), 0, DETAIL_BYTES_MAX)?;
-    if is_reserved(name) {
-        return Err(Refusal::new(Code::BadName, format!("event name {name} is reserved"))
-            .hint("choose a name that does not begin with task. or item.")
-            .into());
-    }
+    check_event(name, detail)?;
     let request = format!("event {at} {name} {} {:?}", outcome.as_str(), detail);
     if let Some(Made::Event(item, n)) = desk.made_before(&at.collection, &request)? {
         return Ok(Reply::Event { item, n, repeated: true });
@@ -121,8 +118,22 @@ pub(super) fn add_event(
     let n = desk.append(item, fact)?;
     desk.mark(item, name, n, outcome, basis);
     desk.remember(&at.collection, &request, Made::Event(item, n))?;
-    desk.wake_robots(item)?;
+    desk.wake_robots(item, name, 0)?;
     Ok(Reply::Event { item, n, repeated: false })
+}
+
+/// Refuses an event that only the rules themselves may write.
+pub(super) fn check_event(name: &Name, detail: Option<&Text>) -> Result<(), Refusal> {
+    check("detail", detail.map_or("", |d| d), 0, DETAIL_BYTES_MAX)?;
+    if is_reserved(name) {
+        return Err(Refusal::new(Code::BadName, format!("event name {name} is reserved"))
+            .hint("choose a name that does not begin with task. or item."));
+    }
+    if detail.is_some_and(|d| d.starts_with(SAID)) {
+        return Err(Refusal::new(Code::BadJson, "the detail's first key `said` is reserved")
+            .hint("say when, by whom and under which id with the event, not in its detail"));
+    }
+    Ok(())
 }
 
 pub(super) fn prioritise(desk: &mut Desk<'_>, at: &ItemAddress, priority: i32) -> Rule<Reply> {

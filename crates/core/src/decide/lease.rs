@@ -206,8 +206,9 @@ impl Desk<'_> {
 
     /// A lease that is over no longer holds a singleton flow.
     pub(super) fn free_singletons(&mut self, lease: LeaseId) -> Rule<()> {
-        let held = self.view.flows.iter().find(|(_, f)| f.taken == Some(lease));
-        if let Some(row) = held.map(|(_, f)| f.clone()) {
+        let held = self.view.flows.iter().filter(|(_, f)| f.taken == Some(lease));
+        let held: Vec<FlowRow> = held.map(|(_, f)| f.clone()).collect();
+        for row in held {
             self.view.flows.put(row.id, FlowRow { taken: None, ..row });
         }
         Ok(())

@@ -88,6 +88,10 @@ impl Desk<'_> {
             if mv.verb == Verb::Unblock {
                 self.became_ready(body)?;
             }
+            if from == State::Leased && !body.fingerprint.is_empty() {
+                // Its trigger may have gone while it was in a worker's hands.
+                self.wake_robots(body.item, "", body.depth)?;
+            }
         }
         if mv.to.is_settled() {
             self.note_instance(body, task.id, false)?;
@@ -147,9 +151,10 @@ impl Desk<'_> {
             Some(RoundStatus::Failed) => Some(Outcome::Failure),
             Some(RoundStatus::Open | RoundStatus::Cancelled) | None => None,
         };
-        let Some(outcome) = recorded else {
+        let counts = recorded.is_some() && self.counts(body, mv)?;
+        let Some(outcome) = recorded.filter(|_| counts) else {
             self.append(body.item, fact)?;
-            return Ok(());
+            return if settled.is_some() { self.ask_again(body, mv) } else { Ok(()) };
         };
         let (records, touches) = {
             let def = &self.version(body)?.def;
@@ -163,6 +168,28 @@ impl Desk<'_> {
         self.record(body, mv, n, outcome, records.as_ref(), touches)
     }
 
+    /// Whether a round that settled with this move has come to an end that counts: not when a part
+    /// of it was withdrawn, or when its remains are replaced by a newer round of a robot.
+    fn counts(&self, body: &Body, mv: &Move) -> Rule<bool> {
+        if body.fingerprint.is_empty() {
+            return Ok(true);
+        }
+        if matches!(mv.cause, Cause::TriggerGone | Cause::Superseded(_)) {
+            return Ok(false);
+        }
+        if body.solo {
+            return Ok(true);
+        }
+        for step in &self.def(body)?.tasks {
+            if let Some(id) = self.sibling(body, &step.name)?.filter(|id| *id != body.id)
+                && self.task(id)?.cause == Cause::TriggerGone
+            {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
     /// Writes the mark of a settled round, and moves the content number if the work changed it.
     fn record(
         &mut self,
@@ -174,8 +201,11 @@ impl Desk<'_> {
         touches: bool,
     ) -> Rule<()> {
         let current = self.item(body.item)?.changed_seq;
-        let mut basis = mv.basis.unwrap_or(current);
-        if touches && outcome == Outcome::Success {
+        // Whoever comes late to a robot's work saw at best what there was when it was opened.
+        let opened = if mv.verb == Verb::Late { content_of(&body.fingerprint) } else { None };
+        let mut basis = mv.basis.or(opened).unwrap_or(current);
+        let touched = touches && outcome == Outcome::Success;
+        if touched {
             let mut item = self.item(body.item)?.clone();
             item.changed_seq = n;
             self.view.items.put(item.id, item);
@@ -188,10 +218,21 @@ impl Desk<'_> {
         if let Some(name) = records {
             self.mark(body.item, name, n, outcome, basis);
         }
-        if records.is_some() || touches {
-            self.wake_robots(body.item)?;
+        let depth = body.depth.saturating_add(1);
+        match records {
+            Some(_) | None if touched => self.wake_robots(body.item, "", depth),
+            Some(name) => self.wake_robots(body.item, name, depth),
+            None => self.ask_again(body, mv),
         }
-        Ok(())
+    }
+
+    /// While a robot's round was open it was not asked: what came about meanwhile counts now.
+    fn ask_again(&mut self, body: &Body, mv: &Move) -> Rule<()> {
+        let replaced = matches!(mv.cause, Cause::Superseded(_));
+        if body.fingerprint.is_empty() || replaced {
+            return Ok(());
+        }
+        self.wake_robots(body.item, "", body.depth.saturating_add(1))
     }
 
     /// Keeps the counters of queue, round and batch. Answers the round's status if it just settled.
@@ -318,6 +359,12 @@ impl crate::rows::Batch {
             RoundStatus::Cancelled => &mut self.cancelled,
         }
     }
+}
+
+/// The content a robot's round was opened for.
+fn content_of(fingerprint: &str) -> Option<i64> {
+    let rest = fingerprint.strip_prefix("content ")?;
+    rest.split([',', ' ']).next()?.parse().ok()
 }
 
 /// The cause as an event's detail, where there is nothing better to say.

@@ -2,12 +2,14 @@
 
 use super::desk::{Desk, Fact, Rule, TASK_PRIORITY, check_priority};
 use super::moves::Move;
+use crate::event::Outcome;
 use crate::ids::{TaskId, Time};
 use crate::limits::REASON_BYTES_MAX;
 use crate::refusal::{Code, Refusal};
 use crate::reply::Reply;
+use crate::rows::{Body, Mark, RoundKey, RoundStatus, Task};
 use crate::task::{Cause, State, Verb};
-use crate::text::{Text, check};
+use crate::text::{Name, Text, check};
 
 /// Another attempt of a task that failed or was cancelled by an operator.
 pub(super) fn retry(desk: &mut Desk<'_>, id: TaskId) -> Rule<Reply> {
@@ -79,11 +81,53 @@ impl Desk<'_> {
                 .hint("put the item again first")
                 .into());
         }
+        let hidden = self.hide_failure(&task, &body)?;
+        self.refuse_outlived(&body)?;
         task.failures = 0;
         task.lapses = 0;
         task.ready_at = Time::ZERO;
         let to = if task.blockers == 0 { State::Ready } else { State::Waiting };
-        self.shift(task, &body, Move::new(Verb::Retry, to))
+        let detail = hidden.as_ref().map(|name| serde_json::json!({ "hides": [name.as_str()] }));
+        let detail = detail.map(|detail| Text::from(detail.to_string()));
+        self.shift(task, &body, Move::new(Verb::Retry, to).detail(detail))?;
+        match hidden {
+            Some(name) => self.wake_robots(body.item, &name, 0),
+            None => Ok(()),
+        }
+    }
+
+    /// A failure that is tried again is no longer what came of the round: triggers do not see it.
+    fn hide_failure(&mut self, task: &Task, body: &Body) -> Rule<Option<Name>> {
+        let Some(name) = self.version(body)?.def.records.clone() else { return Ok(None) };
+        let key = RoundKey { item: body.item, flow: body.flow, round: body.round };
+        let status = match self.view.rounds.get(&key)?.filter(|_| !body.solo) {
+            Some(round) => round.status(),
+            None => RoundStatus::of(task.state),
+        };
+        let mark = self.view.marks.get(&(body.item, name.clone()))?.cloned();
+        let failed = mark.filter(|m| !m.hidden && m.outcome == Outcome::Failure);
+        let Some(mark) = failed.filter(|_| status == RoundStatus::Failed) else { return Ok(None) };
+        self.put_mark(body.item, &name, Mark { hidden: true, ..mark });
+        Ok(Some(name))
+    }
+
+    /// A robot's work is tried again only while its item still asks for it.
+    fn refuse_outlived(&self, body: &Body) -> Rule<()> {
+        let robot = match self.robot(body.flow)? {
+            Some(robot) if robot.query.is_some() && !body.fingerprint.is_empty() => robot,
+            Some(_) | None => return Ok(()),
+        };
+        let latest = self.latest_round((body.item, body.flow))?;
+        let why = if body.round != latest {
+            format!("task {} was followed by round {latest}", body.id)
+        } else if !self.trigger_holds(&robot, body.item)? {
+            format!("the trigger of task {} holds no longer", body.id)
+        } else {
+            return Ok(());
+        };
+        Err(Refusal::new(Code::WrongState, why)
+            .hint("rewind the item, or start a new round by hand")
+            .into())
     }
 
     /// Moves a task to another place in whatever line it stands in.

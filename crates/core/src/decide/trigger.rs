@@ -1,17 +1,22 @@
 //! Standing queries: robots that are woken by what an item has, has not, or has outlived.
 //!
-//! When an item changes, the robots of its collection are asked about that item in that commit.
-//! Nothing polls, nothing scans, and the cost does not grow with the archive.
+//! When an item changes, the robots that the change concerns are asked about that item in that
+//! commit. Nothing polls, nothing scans, and the cost does not grow with the archive.
+
+use std::sync::Arc;
 
 use super::desk::{Desk, Rule};
 use super::moves::Move;
 use super::plan::Opening;
+use super::{batch, collection, flow};
 use crate::event::Outcome;
-use crate::flow::{Flow, On, Query};
-use crate::ids::{FlowId, ItemId, TaskId, Time};
-use crate::rows::{Item, Mark, TaskKey};
+use crate::flow::{On, Query};
+use crate::ids::{CollectionId, FlowId, ItemId, QueueId, Span, TaskId, Time};
+use crate::limits::{LOOP_GAP_SECONDS, LOOP_ROUNDS_MAX};
+use crate::rows::{Item, Mark, RoundKey, RoundStatus, Scope, TaskKey};
 use crate::task::{Cause, State, Verb};
 use crate::text::{Name, Text};
+use crate::view::{Line, Robot};
 
 /// How one event name stands for an item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,31 +27,77 @@ pub struct Standing {
     pub current: bool,
 }
 
+/// Kinds of the items that carry the rules' own records: meant only where a query names them.
+const OWN_KINDS: [&str; 3] = [collection::KIND, flow::SCHEDULE_KIND, batch::KIND];
+
 /// Whether a query holds for an item, given how each event name stands.
 pub fn holds(query: &Query, item: &Item, stands: impl Fn(&Name) -> Option<Standing>) -> bool {
     let has = |name: &Name, outcome| stands(name).is_some_and(|s| s.outcome == outcome);
-    !item.deleted
-        && (query.kinds.is_empty() || query.kinds.contains(&item.kind))
-        && (query.items.is_empty() || query.items.contains(&item.key))
-        && query.types.iter().all(|t| item.types.contains(t))
+    fits(query, item)
         && query.success.iter().all(|n| has(n, Outcome::Success))
         && query.failed.iter().all(|n| has(n, Outcome::Failure))
         && query.absent.iter().all(|n| stands(n).is_none())
         && query.stale.iter().all(|n| stands(n).is_none_or(|s| !s.current))
 }
 
-/// Every event name a query mentions.
-fn query_names(query: &Query) -> impl Iterator<Item = &Name> {
-    [&query.success, &query.failed, &query.absent, &query.stale].into_iter().flatten()
+/// Whether the item is one that a query is about, whatever happened to it.
+#[must_use]
+pub fn fits(query: &Query, item: &Item) -> bool {
+    let of_kind = match query.kinds.as_slice() {
+        [] => !OWN_KINDS.contains(&item.kind.as_str()),
+        kinds => kinds.contains(&item.kind),
+    };
+    !item.deleted
+        && of_kind
+        && (query.items.is_empty() || query.items.contains(&item.key))
+        && query.types.iter().all(|t| item.types.contains(t))
+}
+
+/// How a mark stands for the triggers of its item.
+#[must_use]
+pub fn standing(mark: &Mark, item: &Item) -> Option<Standing> {
+    let current = mark.based_on >= item.changed_seq;
+    (!mark.hidden).then_some(Standing { outcome: mark.outcome, current })
+}
+
+/// The occasion on which robots are asked.
+#[derive(Clone, Copy)]
+pub(super) struct Occasion {
+    /// How often robots woke each other up to here.
+    pub(super) depth: u32,
+    /// The item was rewound: what is leased on a trigger that is gone is taken back.
+    pub(super) rewound: bool,
 }
 
 impl Desk<'_> {
-    /// Asks one robot about one item.
-    pub(super) fn ask_robot(&mut self, flow: FlowId, item: ItemId) -> Rule<()> {
-        let row = self.flow(flow)?.clone();
-        let Some(version) = self.view.versions.get(&row.version)?.cloned() else { return Ok(()) };
-        let wanted = match &version.def.on {
-            On::Items(query) if !row.removed => self.query_holds(query, item)?,
+    /// The robots of a collection.
+    pub(super) fn line(&mut self, home: CollectionId) -> Rule<Arc<Line>> {
+        let edition = self.view.flows.edition();
+        if let Some(line) = self.view.robots.line(edition, home) {
+            return Ok(line);
+        }
+        let flows = self.collection(home)?.robots.clone();
+        let view = &self.view;
+        let mut needs = Vec::new();
+        for flow in &flows {
+            needs.extend(view.versions.missing(&self.flow(*flow)?.version));
+        }
+        self.require(needs.into_iter())?;
+        let mut robots = Vec::with_capacity(flows.len());
+        for flow in flows {
+            robots.extend(self.robot(flow)?.map(Arc::new));
+        }
+        let line = Arc::new(Line::new(robots));
+        self.view.robots.keep(edition, home, Arc::clone(&line));
+        Ok(line)
+    }
+
+    /// A flow as a robot; it asks nothing when it is none, or is one no longer.
+    pub(super) fn robot(&self, flow: FlowId) -> Rule<Option<Robot>> {
+        let row = self.flow(flow)?;
+        let Some(version) = self.view.versions.get(&row.version)? else { return Ok(None) };
+        let query = match &version.def.on {
+            On::Items(query) if !row.removed => Some(query.clone()),
             On::Items(_)
             | On::Commit { .. }
             | On::Lot
@@ -55,50 +106,271 @@ impl Desk<'_> {
             | On::Schedule(_)
             | On::Manual => None,
         };
-        let round = self.latest_round((item, flow))?;
-        let tasks = self.robot_tasks(&version.def, flow, item, round)?;
-        let mut open = false;
-        for task in &tasks {
-            open |= !self.task(*task)?.state.is_settled();
+        let queues = self.view.queues.iter().filter(|(_, q)| q.flow == flow).map(|(id, _)| *id);
+        let (version, def, queues) = (version.id, Arc::clone(&version.def), queues.collect());
+        Ok(Some(Robot { flow, version, def, query, queues }))
+    }
+
+    /// Asks one robot about one item.
+    pub(super) fn ask_robot(&mut self, robot: &Robot, item: ItemId, on: Occasion) -> Rule<()> {
+        let Some(seen) = self.seen(robot, item)? else {
+            return self.withdraw(robot, item, on.rewound);
+        };
+        let round = self.robot_round(robot, item)?;
+        let tasks = self.robot_tasks(robot, item, round)?;
+        if self.round_status(robot, item, round, &tasks)? == Some(RoundStatus::Open) {
+            return Ok(());
         }
-        match wanted {
-            Some(seen) if !open => {
-                let fingerprint: Text = format!("{seen} v{}", version.id).into();
-                let last = match tasks.first() {
-                    Some(task) => self.body(*task)?.fingerprint.clone(),
-                    None => Text::from(""),
-                };
-                if last != fingerprint {
-                    self.open_robot_round(flow, item, row.version, fingerprint)?;
-                }
-                Ok(())
+        let fingerprint: Text = format!("{seen} v{}", robot.version).into();
+        if self.last_fingerprint(&tasks)? == fingerprint {
+            return Ok(());
+        }
+        let depth = self.loop_depth(robot, &tasks, on.depth)?;
+        let first = self.open_robot_round(robot, item, fingerprint, depth)?;
+        self.replace_round(&tasks, first)
+    }
+
+    /// What a robot's query sees of an item, as text, if it holds.
+    fn seen(&self, robot: &Robot, item: ItemId) -> Rule<Option<String>> {
+        let Some(query) = &robot.query else { return Ok(None) };
+        let row = self.item(item)?;
+        if !fits(query, row) {
+            return Ok(None);
+        }
+        let view = &self.view;
+        let fresh = self.has_no_marks(item)?;
+        let names = query.names().filter(|_| !fresh);
+        self.require(names.filter_map(|name| view.marks.missing(&(item, name.clone()))))?;
+        // What is not known now belongs to an item without marks.
+        let mark = |name: &Name| view.marks.get(&(item, name.clone())).ok().flatten();
+        if !holds(query, row, |name| mark(name).and_then(|m| standing(m, row))) {
+            return Ok(None);
+        }
+        use std::fmt::Write as _;
+        let mut seen = format!("content {}", row.changed_seq);
+        for name in query.names() {
+            // A mark that was made invisible is not the same as one that never was.
+            let n = mark(name).map_or(0, |m| if m.hidden { -m.n } else { m.n });
+            let _ = write!(seen, ", {name} {n}");
+        }
+        Ok(Some(seen))
+    }
+
+    /// Whether nothing with an outcome can have happened to an item yet.
+    fn has_no_marks(&self, item: ItemId) -> Rule<bool> {
+        Ok(self.view.heads.get(&item)?.is_none_or(|head| head.n <= 1))
+    }
+
+    /// Whether a robot's trigger holds for an item.
+    pub(super) fn trigger_holds(&self, robot: &Robot, item: ItemId) -> Rule<bool> {
+        Ok(self.seen(robot, item)?.is_some())
+    }
+
+    /// Tasks of a robot that are in one of these states, whatever their items.
+    fn robot_count(&self, robot: &Robot, states: &[State]) -> Rule<i64> {
+        let mut sum = 0;
+        for queue in &robot.queues {
+            let counts = self.queue(*queue)?.counts;
+            sum += states.iter().map(|state| counts[state.index()]).sum::<i64>();
+        }
+        Ok(sum)
+    }
+
+    /// The newest round of a robot on an item; nobody looks for one when it has done nothing yet.
+    fn robot_round(&self, robot: &Robot, item: ItemId) -> Rule<u32> {
+        if self.robot_count(robot, &State::ALL)? == 0 {
+            return Ok(0);
+        }
+        self.latest_round((item, robot.flow))
+    }
+
+    fn robot_tasks(&self, robot: &Robot, item: ItemId, round: u32) -> Rule<Vec<TaskId>> {
+        if round == 0 {
+            return Ok(Vec::new());
+        }
+        let key = |queue: &QueueId| TaskKey { item, queue: *queue, part: Text::from(""), round };
+        let view = &self.view;
+        self.require(robot.queues.iter().filter_map(|q| view.task_keys.missing(&key(q))))?;
+        let mut tasks = Vec::new();
+        for queue in &robot.queues {
+            tasks.extend(view.task_keys.get(&key(queue))?.copied());
+        }
+        self.require(tasks.iter().flat_map(|id| {
+            [view.tasks.missing(id), view.bodies.missing(id)].into_iter().flatten()
+        }))?;
+        Ok(tasks)
+    }
+
+    /// How a round stands; nothing when there was none.
+    fn round_status(
+        &self,
+        robot: &Robot,
+        item: ItemId,
+        round: u32,
+        tasks: &[TaskId],
+    ) -> Rule<Option<RoundStatus>> {
+        let Some(first) = tasks.first() else { return Ok(None) };
+        if self.body(*first)?.solo {
+            return Ok(Some(RoundStatus::of(self.task(*first)?.state)));
+        }
+        let row = self.view.rounds.get(&RoundKey { item, flow: robot.flow, round })?;
+        Ok(row.map(crate::rows::Round::status))
+    }
+
+    /// What the last round saw when it was opened; nothing where it was withdrawn before its end,
+    /// for then it is as if it had not been.
+    fn last_fingerprint(&self, tasks: &[TaskId]) -> Rule<Text> {
+        for task in tasks {
+            if self.task(*task)?.cause == Cause::TriggerGone {
+                return Ok(Text::from(""));
             }
-            Some(_) => Ok(()),
-            None => self.withdraw(&tasks),
+        }
+        match tasks.first() {
+            Some(task) => Ok(self.body(*task)?.fingerprint.clone()),
+            None => Ok(Text::from("")),
         }
     }
 
-    /// Asks for what [`Desk::ask_robot`] will read for many items, wave by wave.
-    pub(super) fn preload_robot(&self, flow: FlowId, items: &[ItemId]) -> Rule<()> {
-        let view = &self.view;
-        let row = self.flow(flow)?;
-        let Some(version) = view.versions.get(&row.version)? else { return Ok(()) };
-        self.require(items.iter().flat_map(|id| {
-            [view.items.missing(id), view.heads.missing(id)].into_iter().flatten()
-        }))?;
-        self.require(items.iter().filter_map(|id| view.latest_rounds.missing(&(*id, flow))))?;
-        if let On::Items(query) = &version.def.on {
-            let names: Vec<&Name> = query_names(query).collect();
-            self.require(items.iter().flat_map(|id| {
-                names.iter().filter_map(|name| view.marks.missing(&(*id, (*name).clone())))
-            }))?;
+    /// How often robots woke each other: by what they record, or by doing the same thing to the
+    /// same item again within moments, whoever seems to be the cause.
+    fn loop_depth(&self, robot: &Robot, tasks: &[TaskId], depth: u32) -> Rule<u32> {
+        let Some(task) = tasks.first() else { return Ok(depth) };
+        let (last, now) = (self.body(*task)?, self.now());
+        let again = last.depth.saturating_add(1);
+        if now < last.created_at.plus(Span::seconds(LOOP_GAP_SECONDS)) {
+            return Ok(depth.max(again));
         }
-        let mut keys = Vec::new();
+        // A robot that changes nothing and ends with an outdated result was outrun by somebody.
+        let outrun = !robot.def.touches && depth == again && self.task(*task)?.since == now;
+        Ok(if outrun { 0 } else { depth })
+    }
+
+    fn open_robot_round(
+        &mut self,
+        robot: &Robot,
+        item: ItemId,
+        fingerprint: Text,
+        depth: u32,
+    ) -> Rule<TaskId> {
+        let home = self.item(item)?.collection;
+        let robots = u32::try_from(self.collection(home)?.robots.len()).unwrap_or(u32::MAX);
+        let spent = depth > LOOP_ROUNDS_MAX.saturating_add(robots);
+        if spent {
+            let why = format!(
+                "robots woke each other {depth} times, {} last; release it for as many more",
+                robot.def.name
+            );
+            self.brake(Scope::Item(item), Scope::Flow(robot.flow), &why)?;
+        }
+        let opening = Opening {
+            item,
+            flow: robot.flow,
+            version: robot.version,
+            payload: Text::from(""),
+            priority: self.item(item)?.priority,
+            not_before: Time::ZERO,
+            parts: vec![Text::from("")],
+            batch: None,
+            fingerprint,
+            depth: if spent { 0 } else { depth },
+            depends: Vec::new(),
+        };
+        self.open_round(&opening).map(|(_, first)| first)
+    }
+
+    /// What the round before left behind, failed or never come to, is replaced by the new one.
+    fn replace_round(&mut self, tasks: &[TaskId], by: TaskId) -> Rule<()> {
+        for id in tasks {
+            let state = self.task(*id)?.state;
+            if matches!(state, State::Waiting | State::Failed) {
+                let mv =
+                    Move::new(Verb::Supersede, State::Cancelled).because(Cause::Superseded(by));
+                self.end(*id, mv)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The trigger holds no longer: what nobody has taken yet is withdrawn. What is in a worker's
+    /// hands runs on and its result is recorded, unless the item was rewound: then it loses its
+    /// token. A round that somebody asked for needs no trigger.
+    fn withdraw(&mut self, robot: &Robot, item: ItemId, rewound: bool) -> Rule<()> {
+        let mut states = vec![State::Waiting, State::Held, State::Ready];
+        if rewound {
+            states.push(State::Leased);
+        }
+        if self.robot_count(robot, &states)? == 0 {
+            return Ok(());
+        }
+        let round = self.latest_round((item, robot.flow))?;
+        let tasks = self.robot_tasks(robot, item, round)?;
+        if self.round_status(robot, item, round, &tasks)? != Some(RoundStatus::Open) {
+            // What a failure left undone waits for a person, or for the next round.
+            return Ok(());
+        }
+        for id in tasks {
+            let triggered = !self.body(id)?.fingerprint.is_empty();
+            if triggered && states.contains(&self.task(id)?.state) {
+                let mv = Move::new(Verb::Withdraw, State::Cancelled).because(Cause::TriggerGone);
+                self.end(id, mv)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Asks for what [`Desk::ask_robot`] will read for many items, wave by wave.
+    pub(super) fn preload_robot(&self, robot: &Robot, items: &[ItemId]) -> Rule<()> {
+        let view = &self.view;
+        self.require(items.iter().filter_map(|id| view.items.missing(id)))?;
+        let mut left: Vec<ItemId> = Vec::with_capacity(items.len());
         for id in items {
-            let round = self.latest_round((*id, flow))?;
-            for step in version.def.tasks.iter().filter(|_| round > 0) {
-                let queue = self.queue_of(flow, &step.name)?;
-                keys.push(TaskKey { item: *id, queue, part: Text::from(""), round });
+            if let (Some(query), row) = (&robot.query, self.item(*id)?)
+                && fits(query, row)
+            {
+                left.push(*id);
+            }
+        }
+        // The names that are asked to be there come first: most items are done with after one.
+        for (names, outcome) in [
+            (robot.query.as_ref().map(|q| &q.failed), Outcome::Failure),
+            (robot.query.as_ref().map(|q| &q.success), Outcome::Success),
+        ] {
+            for name in names.into_iter().flatten() {
+                self.require(
+                    left.iter().filter_map(|id| view.marks.missing(&(*id, name.clone()))),
+                )?;
+                let has = |id: &ItemId| {
+                    let mark = view.marks.get(&(*id, name.clone())).ok().flatten();
+                    mark.is_some_and(|m| !m.hidden && m.outcome == outcome)
+                };
+                left.retain(has);
+            }
+        }
+        let names: Vec<&Name> = robot.query.iter().flat_map(|q| q.names()).collect();
+        self.require(left.iter().flat_map(|id| {
+            let marks = names.iter().filter_map(|n| view.marks.missing(&(*id, (*n).clone())));
+            marks.chain(view.heads.missing(id))
+        }))?;
+        self.preload_rounds(robot, if self.may_withdraw(robot)? { items } else { &left })
+    }
+
+    fn may_withdraw(&self, robot: &Robot) -> Rule<bool> {
+        Ok(self.robot_count(robot, &[State::Waiting, State::Held, State::Ready])? > 0)
+    }
+
+    fn preload_rounds(&self, robot: &Robot, items: &[ItemId]) -> Rule<()> {
+        let view = &self.view;
+        if self.robot_count(robot, &State::ALL)? == 0 {
+            return Ok(());
+        }
+        self.require(items.iter().filter_map(|id| view.heads.missing(id)))?;
+        let flow = robot.flow;
+        self.require(items.iter().filter_map(|id| view.latest_rounds.missing(&(*id, flow))))?;
+        let mut keys = Vec::new();
+        for item in items {
+            let round = self.latest_round((*item, flow))?;
+            for queue in robot.queues.iter().filter(|_| round > 0) {
+                keys.push(TaskKey { item: *item, queue: *queue, part: Text::from(""), round });
             }
         }
         self.require(keys.iter().filter_map(|key| view.task_keys.missing(key)))?;
@@ -111,79 +383,5 @@ impl Desk<'_> {
                 [view.tasks.missing(id), view.bodies.missing(id)].into_iter().flatten()
             }),
         )
-    }
-
-    /// What the query sees, as text, if it holds.
-    fn query_holds(&self, query: &Query, item: ItemId) -> Rule<Option<String>> {
-        let row = self.item(item)?;
-        let view = &self.view;
-        self.require(
-            query_names(query).filter_map(|name| view.marks.missing(&(item, name.clone()))),
-        )?;
-        let mark = |name: &Name| -> Option<&Mark> {
-            view.marks.get(&(item, name.clone())).ok().flatten().filter(|m| !m.hidden)
-        };
-        let stands = |name: &Name| {
-            mark(name)
-                .map(|m| Standing { outcome: m.outcome, current: m.based_on >= row.changed_seq })
-        };
-        if !holds(query, row, stands) {
-            return Ok(None);
-        }
-        let mut seen = format!("content {}", row.changed_seq);
-        for name in query_names(query) {
-            let n = mark(name).map_or(0, |m| m.n);
-            seen.push_str(&format!(", {name} {n}"));
-        }
-        Ok(Some(seen))
-    }
-
-    fn robot_tasks(&self, def: &Flow, flow: FlowId, item: ItemId, round: u32) -> Rule<Vec<TaskId>> {
-        if round == 0 {
-            return Ok(Vec::new());
-        }
-        let mut tasks = Vec::new();
-        for step in &def.tasks {
-            let queue = self.queue_of(flow, &step.name)?;
-            let key = TaskKey { item, queue, part: Text::from(""), round };
-            tasks.extend(self.view.task_keys.get(&key)?.copied());
-        }
-        Ok(tasks)
-    }
-
-    fn open_robot_round(
-        &mut self,
-        flow: FlowId,
-        item: ItemId,
-        version: crate::ids::VersionId,
-        fingerprint: Text,
-    ) -> Rule<()> {
-        let opening = Opening {
-            item,
-            flow,
-            version,
-            payload: Text::from(""),
-            priority: self.item(item)?.priority,
-            not_before: Time::ZERO,
-            parts: vec![Text::from("")],
-            batch: None,
-            fingerprint,
-            depth: 0,
-            depends: Vec::new(),
-        };
-        self.open_round(&opening).map(|_| ())
-    }
-
-    /// The trigger holds no longer: what nobody has taken yet is withdrawn; what is in a worker's
-    /// hands runs on, and its result is recorded.
-    fn withdraw(&mut self, tasks: &[TaskId]) -> Rule<()> {
-        for id in tasks {
-            let state = self.task(*id)?.state;
-            if matches!(state, State::Waiting | State::Held | State::Ready) {
-                let mv = Move::new(Verb::Withdraw, State::Cancelled).because(Cause::TriggerGone);
-                self.end(*id, mv)?;
-            }
-        }
-        Ok(())
     }
 }

@@ -9,6 +9,7 @@ macro_rules! at {
     ($($part:expr),* $(,)?) => { vec![$($crate::flow::check::PathPart::from($part)),*] };
 }
 mod graph;
+mod line;
 mod near;
 mod steps;
 mod triggers;
@@ -25,6 +26,7 @@ use crate::ids::Span;
 use crate::limits;
 use crate::text::Text;
 
+pub use line::{Verdict, check_line};
 pub use near::{did_you_mean, nearest};
 pub use steps::RETRIES_MAX;
 

@@ -28,8 +28,11 @@ pub enum Follow {
     Bind(Text, TaskId),
     /// A task became ready (or was superseded before): supersede what it cancels.
     Supersede(TaskId),
-    /// An item changed: ask the robots.
-    Wake(ItemId),
+    /// An item changed: ask the robots that an event of this name concerns, or all when the name
+    /// is empty. The number is how often robots woke each other up to here.
+    Wake(ItemId, u32, Text),
+    /// An item was rewound: ask the robots, and take back what is leased on a trigger that is gone.
+    Rewound(ItemId),
     /// A robot was registered, changed or removed: ask it about every item of its collection.
     Fill(FlowId),
     /// A hold was released: let the tasks that met it go on.
@@ -54,7 +57,8 @@ impl Follow {
     pub fn task(&self) -> Option<TaskId> {
         match self {
             Self::Settled(task) | Self::Bind(_, task) | Self::Supersede(task) => Some(*task),
-            Self::Wake(_)
+            Self::Wake(_, _, _)
+            | Self::Rewound(_)
             | Self::Fill(_)
             | Self::Release(_)
             | Self::Report(_)

@@ -53,6 +53,8 @@ pub struct Mark {
     pub based_on: i64,
     /// When.
     pub at: Time,
-    /// Rewound: kept, but invisible to triggers.
+    /// Rewound, or being tried again: kept, but invisible to triggers.
     pub hidden: bool,
+    /// It came with an imported history: it orders below everything that happened here.
+    pub imported: bool,
 }

@@ -18,6 +18,8 @@ pub struct Table<K, R> {
     carried: Vec<(K, Option<R>)>,
     /// Turns so far: a cell written in the present turn is dirty.
     turn: u64,
+    /// Moves with every change of what is known.
+    edition: u64,
     undo: Vec<(K, Option<Cell<R>>)>,
 }
 
@@ -39,8 +41,15 @@ impl<K: Ord + Hash + Clone, R> Table<K, R> {
             flying: Vec::new(),
             carried: Vec::new(),
             turn: 1,
+            edition: 0,
             undo: Vec::new(),
         }
+    }
+
+    /// A number that differs whenever what is known differs: what was made from this table is still
+    /// good while it stands.
+    pub(crate) fn edition(&self) -> u64 {
+        self.edition
     }
 
     /// The row of a key, `None` when it is known to be absent.
@@ -73,6 +82,7 @@ impl<K: Ord + Hash + Clone, R> Table<K, R> {
     }
 
     fn write(&mut self, key: K, row: Option<R>) {
+        self.edition += 1;
         let old = self.cells.insert(key.clone(), Cell { row, written: self.turn });
         if old.as_ref().is_none_or(|c| c.written != self.turn) {
             self.dirty.push(key.clone());
@@ -83,6 +93,7 @@ impl<K: Ord + Hash + Clone, R> Table<K, R> {
     /// Notes what a store found. Never overwrites what was written since.
     pub fn load(&mut self, key: K, row: Option<R>) {
         if self.cells.get(&key).is_none() {
+            self.edition += 1;
             self.cells.insert(key, Cell { row, written: 0 });
         }
     }
@@ -143,6 +154,7 @@ impl<K: Ord + Hash + Clone, R> Table<K, R> {
 
     pub(super) fn rollback(&mut self) {
         while let Some((key, old)) = self.undo.pop() {
+            self.edition += 1;
             if old.as_ref().is_none_or(|c| c.written != self.turn) {
                 self.dirty.pop();
             }

@@ -7,8 +7,8 @@
 use std::collections::BTreeMap;
 
 use armarius_core::address::{ItemAddress, TaskAddress};
-use armarius_core::command::{Claim, Ending, HoldOn, PutItem, Report, Submit};
-use armarius_core::event::{Event, Outcome, seal};
+use armarius_core::command::{AddSaid, Claim, Ending, HoldOn, PutItem, Report, RewindFrom, Submit};
+use armarius_core::event::{Event, Outcome, Said, seal};
 use armarius_core::flow::Class;
 use armarius_core::ids::{BatchId, HoldId, ItemId, LeaseId, ScheduleId, TaskId, Time, Token};
 use armarius_core::reply::Reported;
@@ -169,6 +169,19 @@ impl Lab {
         }
     }
 
+    /// What one line answers.
+    pub(crate) fn answer(&mut self, line: &str) -> String {
+        self.line(line)
+    }
+
+    /// What one line answers, unless a worker is meant who never claimed.
+    pub(crate) fn answer_if_possible(&mut self, line: &str) -> Option<String> {
+        let mut words = line.split(' ');
+        let by_worker = matches!(words.next(), Some("report" | "give-back" | "beat"));
+        let unknown = words.next().is_none_or(|worker| !self.leases.contains_key(worker));
+        (!by_worker || !unknown).then(|| self.line(line))
+    }
+
     fn line(&mut self, line: &str) -> String {
         let (verb, rest) = line.split_once(' ').unwrap_or((line, ""));
         let words: Vec<&str> = rest.split_whitespace().collect();
@@ -182,6 +195,10 @@ impl Lab {
             "give-back" => self.give_back(&words),
             "event" => self.event(&words),
             "touch" => self.touch(&words),
+            "say" => self.say(&words),
+            "rewind" => self.rewind(&words),
+            "marks" => Ok(self.marks(words[0])),
+            "holds" => Ok(self.holds()),
             "task" => Ok(self.describe(words[0])),
             "counts" => Ok(self.counts(words[0])),
             "batch" => self.batch(&words),
@@ -365,6 +382,65 @@ impl Lab {
         let reply = self.call_with("op", option(words, "id"), command)?;
         let Reply::Event { n, repeated, .. } = reply else { panic!("{reply:?}") };
         Ok(format!("{n}{}", if repeated { " again" } else { "" }))
+    }
+
+    /// `say ITEM NAME ok|bad [at=…] [by=…] [import=ID]`
+    fn say(&mut self, words: &[&str]) -> Result<String, Refusal> {
+        let imported = option(words, "import");
+        let said = Said {
+            at: option(words, "at").map(Text::from),
+            agent: option(words, "by").map(Text::from),
+            id: imported.map(Text::from),
+            imported: imported.is_some(),
+        };
+        let command = Command::AddSaid(AddSaid {
+            item: item(words[0]),
+            name: Name::trusted(words[1]),
+            outcome: if words[2] == "ok" { Outcome::Success } else { Outcome::Failure },
+            detail: None,
+            said,
+        });
+        let reply = self.call_with("op", option(words, "id"), command)?;
+        let Reply::Event { n, repeated, .. } = reply else { panic!("{reply:?}") };
+        Ok(format!("{n}{}", if repeated { " again" } else { "" }))
+    }
+
+    /// `rewind ITEM from=NAME|NUMBER|failure`
+    fn rewind(&mut self, words: &[&str]) -> Result<String, Refusal> {
+        let from = match option(words, "from").expect("from") {
+            "failure" => RewindFrom::FirstFailure,
+            text => match text.parse() {
+                Ok(n) => RewindFrom::Number(n),
+                Err(_) => RewindFrom::Event(Name::trusted(text)),
+            },
+        };
+        let command = Command::Rewind { item: item(words[0]), from, reason: "because".into() };
+        let Reply::Rewound { marks, .. } = self.call("op", command)? else { panic!("a rewind") };
+        Ok(marks.iter().map(|name| name.to_string()).collect::<Vec<_>>().join(" "))
+    }
+
+    /// An item's marks: name, outcome, and whether they are hidden, imported or outdated.
+    fn marks(&self, name: &str) -> String {
+        let id = self.item_id(name);
+        let item = self.world.items.get(&id).expect("whole").expect("an item");
+        let mut marks: Vec<String> = Vec::new();
+        for ((_, name), mark) in self.world.marks.iter().filter(|((i, _), _)| *i == id) {
+            let mut text = format!("{name} {}", mark.outcome.as_str());
+            let words = [("hidden", mark.hidden), ("imported", mark.imported)];
+            for (word, _) in words.iter().filter(|(_, is)| *is) {
+                text += &format!(" {word}");
+            }
+            if mark.based_on < item.changed_seq {
+                text += " old";
+            }
+            marks.push(text);
+        }
+        marks.join(", ")
+    }
+
+    fn holds(&self) -> String {
+        let holds = self.world.holds.iter().map(|(id, hold)| format!("{id} {:?}", hold.scope));
+        holds.collect::<Vec<_>>().join(", ")
     }
 
     fn touch(&mut self, words: &[&str]) -> Result<String, Refusal> {

@@ -40,6 +40,12 @@ fn set_flow(flow: &mut Flow, word: &str) {
         }
         "success" => query(flow).success = names(value),
         "failed" => query(flow).failed = names(value),
+        "absent" => query(flow).absent = names(value),
+        "stale" => query(flow).stale = names(value),
+        "kinds" => query(flow).kinds = names(value),
+        "types" => query(flow).types = names(value),
+        "items" => query(flow).items = value.split(',').map(Into::into).collect(),
+        "max-items" => flow.max_items = value.parse().expect("a number"),
         "cron" => {
             flow.on = On::Schedule(Calendar {
                 cron: "* * * * *".into(),
@@ -142,5 +148,9 @@ fn reference(text: &str) -> Reference {
 }
 
 fn names(text: &str) -> Vec<Name> {
+    let text = text.trim();
+    if text.is_empty() {
+        return Vec::new();
+    }
     text.split(',').map(Name::trusted).collect()
 }

@@ -23,8 +23,8 @@ give-back: leased -> ready
 lapse: leased -> ready failed
 late: held ready failed -> done
 retry: failed cancelled -> ready waiting
-supersede: waiting held ready leased -> cancelled
-withdraw: waiting held ready -> cancelled
+supersede: waiting held ready leased failed -> cancelled
+withdraw: waiting held ready leased -> cancelled
 skip: waiting held ready leased failed -> cancelled
 cancel: waiting held ready leased failed -> cancelled
 ";

@@ -326,7 +326,7 @@ fn answer(view: &mut View, call: &Call) -> Result<Reply, Stop> {
         }
         "errand" => {
             let (id, cursor) = (ErrandId(1), rest.parse().unwrap());
-            let follow = Follow::Wake(ItemId(1));
+            let follow = Follow::Wake(ItemId(1), 0, Text::from(""));
             let errand = Errand { id, follow, cursor, actor: self::name("x"), since: Time::ZERO };
             view.errands.put((), id, errand);
         }

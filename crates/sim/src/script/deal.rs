@@ -4,9 +4,10 @@ use std::collections::VecDeque;
 
 use armarius_core::address::{ItemAddress, TaskAddress};
 use armarius_core::command::{
-    ChangeKey, Claim, Command, Ending, HoldOn, MakeKey, PutItem, Report, Submit,
+    AddSaid, ChangeKey, Claim, Command, Ending, HoldOn, MakeKey, PutItem, Report, RewindFrom,
+    Submit,
 };
-use armarius_core::event::{Outcome as Mark, digest};
+use armarius_core::event::{Outcome as Mark, Said, digest};
 use armarius_core::flow::{Class, codec};
 use armarius_core::ids::{BatchId, ErrandId, HoldId, ScheduleId, Span, TaskId, Time, Token};
 use armarius_core::rows::{ManifestState, Role};
@@ -71,6 +72,8 @@ impl Script {
             Card::Beat => return self.beat(),
             Card::GiveBack => return self.give_back(),
             Card::Event => return Some(self.event()),
+            Card::Import => self.imported(),
+            Card::Rewind => self.rewind(),
             Card::Touch => {
                 let detail = self.dice.once_in(2).then(|| Text::from("new scan"));
                 Command::TouchItem { item: self.item(), detail }
@@ -332,6 +335,26 @@ impl Script {
             detail: self.dice.once_in(3).then(|| "seen".into()),
         };
         Step { idem: self.key(2), ..self.operator(command) }
+    }
+
+    fn imported(&mut self) -> Command {
+        let id = Some(format!("old {}", self.dice.below(6)).into());
+        Command::AddSaid(AddSaid {
+            item: self.item(),
+            name: Name::trusted(["one", "bot", "x"][self.dice.below(3)]),
+            outcome: if self.dice.once_in(3) { Mark::Failure } else { Mark::Success },
+            detail: None,
+            said: Said { at: Some("1999".into()), agent: None, id, imported: true },
+        })
+    }
+
+    fn rewind(&mut self) -> Command {
+        let from = match self.dice.below(5) {
+            0 => RewindFrom::FirstFailure,
+            1 => RewindFrom::Number(2),
+            n => RewindFrom::Event(Name::trusted(["one", "bot", "x"][n - 2])),
+        };
+        Command::Rewind { item: self.item(), from, reason: "once more".into() }
     }
 
     fn put(&mut self) -> Command {

@@ -49,6 +49,10 @@ cards! {
     GiveBack * 1,
     /// An event of an item.
     Event * 4,
+    /// An event out of a history kept elsewhere.
+    Import * 2,
+    /// An item goes back on the line.
+    Rewind * 2,
     /// An item's content changed.
     Touch * 2,
     /// What is said about an item.

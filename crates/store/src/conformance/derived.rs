@@ -2,9 +2,10 @@
 
 use std::fmt::Debug;
 
-use armarius_core::event::Head;
+use armarius_core::event::{Head, Outcome};
 use armarius_core::ids::{BatchId, CollectionId, FlowId, ItemId, TaskId, Time};
 use armarius_core::rows::{ItemKey, TaskKey};
+use armarius_core::text::Name;
 use armarius_core::view::{Ranged, View};
 
 use super::sample;
@@ -14,6 +15,7 @@ pub(super) fn exercise(trial: &mut Trial) {
     names(trial);
     keys(trial);
     rounds_and_tasks(trial);
+    marks(trial);
     due_leases(trial);
     due_letters(trial);
     blockers(trial);
@@ -105,6 +107,38 @@ fn rounds_and_tasks(trial: &mut Trial) {
     trial.commit();
     assert_eq!(latest(trial, 1), None, "the newest round of removed tasks");
     walk(trial, "tasks of an item without tasks", reach, &ItemId(1), &[]);
+}
+
+fn marks(trial: &mut Trial) {
+    let names = ["b", "a", "é", "z", "Z", "a b"];
+    let row = |variant| sample::mark(0, variant).1;
+    for (i, name) in names.iter().enumerate() {
+        let item = ItemId(1 + i64::from(i == 3));
+        trial.view.marks.put((item, Name::trusted(name)), row(i64::from(i % 2 == 1)));
+    }
+    trial.commit();
+    let reach: fn(&View) -> &Ranged<_, _, _> = |v| &v.item_marks;
+    let in_order = ["Z", "a", "a b", "b", "é"].map(|name| (Name::trusted(name), ()));
+    walk(trial, "names of an item's marks", reach, &ItemId(1), &in_order);
+    walk(trial, "names of an item without marks", reach, &ItemId(9), &[]);
+
+    let mut reader = trial.reader();
+    let mut marked = |name: &str, outcome, after, max| {
+        let found = reader.marked((&Name::trusted(name), outcome), ItemId(after), max);
+        found.expect("a reader")
+    };
+    // A store may have no such index; one that has must be right.
+    if marked("a", Outcome::Failure, 0, 9).is_some() {
+        assert_eq!(marked("a", Outcome::Failure, 0, 9), Some(vec![ItemId(1)]), "hidden, too");
+        assert_eq!(marked("a", Outcome::Success, 0, 9), Some(vec![]));
+        assert_eq!(marked("a", Outcome::Failure, 1, 9), Some(vec![]), "after a number");
+        assert_eq!(marked("nothing", Outcome::Failure, 0, 9), Some(vec![]));
+    }
+    for (i, name) in names.iter().enumerate() {
+        trial.view.marks.delete((ItemId(1 + i64::from(i == 3)), Name::trusted(name)));
+    }
+    trial.commit();
+    walk(trial, "names of marks that were removed", reach, &ItemId(1), &[]);
 }
 
 fn due_leases(trial: &mut Trial) {

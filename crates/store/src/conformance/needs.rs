@@ -60,6 +60,7 @@ fn lists_near(key: i64, n: usize) -> Vec<Need> {
         Need::Held(HoldId(key), None, n),
         Need::Members(BatchId(key), None, n),
         Need::ItemTasks(ItemId(key), None, n),
+        Need::ItemMarks(ItemId(key), None, n),
         Need::CollectionItems(CollectionId(key), None, n),
         Need::Letters(sample::letter(key, 0, 0).0, None, n),
     ]

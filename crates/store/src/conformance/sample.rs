@@ -197,6 +197,7 @@ pub fn mark(key: i64, variant: i64) -> ((ItemId, Name), Mark) {
         based_on: variant,
         at: Time(variant),
         hidden: variant % 2 == 1,
+        imported: variant % 3 == 1,
     };
     ((ItemId(key / 2), name("event", key)), row)
 }
@@ -432,7 +433,8 @@ pub fn errand(_: i64, key: i64, variant: i64) -> ((), ErrandId, Errand) {
         Follow::Settled(TaskId(variant)),
         Follow::Bind(text("address", variant), TaskId(variant)),
         Follow::Supersede(TaskId(variant)),
-        Follow::Wake(ItemId(variant)),
+        Follow::Wake(ItemId(variant), 7, text("event", variant)),
+        Follow::Rewound(ItemId(variant)),
         Follow::Fill(FlowId(variant)),
         Follow::Release(HoldId(variant)),
         Follow::Report(BatchId(variant)),

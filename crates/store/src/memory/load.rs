@@ -69,6 +69,7 @@ impl Shared {
             Need::Held(p, a, n) => lend(&mut v.held, p, w.held.get(p), a, *n),
             Need::Members(p, a, n) => lend(&mut v.members, p, w.members.get(p), a, *n),
             Need::ItemTasks(p, a, n) => lend(&mut v.item_tasks, p, d.item_tasks.get(p), a, *n),
+            Need::ItemMarks(p, a, n) => lend(&mut v.item_marks, p, d.item_marks.get(p), a, *n),
             Need::CollectionItems(p, a, n) => {
                 lend(&mut v.collection_items, p, d.collection_items.get(p), a, *n);
             }

@@ -2,9 +2,10 @@
 
 use std::sync::{Arc, Mutex};
 
-use armarius_core::event::{Commit, Event};
+use armarius_core::event::{Commit, Event, Outcome};
 use armarius_core::ids::{BatchId, CollectionId, ItemId, TaskId};
 use armarius_core::rows::{Batch, Body, Item, Task};
+use armarius_core::text::Name;
 use armarius_core::view::{CommitHead, Need, View};
 use armarius_engine::seam::{Reader, StoreError, TaskFilter};
 
@@ -77,6 +78,18 @@ impl Reader for MemoryReader {
         let after = ids.range(ItemId(after.0.saturating_add(1))..);
         let items = after.filter_map(|(id, ())| shared.world.items.get(id));
         Ok(items.take(max).cloned().collect())
+    }
+
+    fn marked(
+        &mut self,
+        (name, outcome): (&Name, Outcome),
+        after: ItemId,
+        max: usize,
+    ) -> Result<Option<Vec<ItemId>>, StoreError> {
+        let shared = lock(&self.shared);
+        let marks = shared.world.marks.iter().filter(|((item, _), _)| *item > after);
+        let found = marks.filter(|((_, n), mark)| n == name && mark.outcome == outcome);
+        Ok(Some(found.map(|((item, _), _)| *item).take(max).collect()))
     }
 
     fn batches(&mut self, below: Option<BatchId>, max: usize) -> Result<Vec<Batch>, StoreError> {

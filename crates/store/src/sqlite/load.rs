@@ -96,6 +96,9 @@ impl Wanted {
             Need::Held(p, after, n) => hold::load_held(desk, (*p, *after, *n), view)?,
             Need::Members(p, after, n) => batch::load_members(desk, (*p, *after, *n), view)?,
             Need::ItemTasks(p, after, n) => task::load_of_item(desk, (*p, *after, *n), view)?,
+            Need::ItemMarks(p, after, n) => {
+                item::load_mark_names(desk, (*p, after.as_ref(), *n), view)?;
+            }
             Need::CollectionItems(p, after, n) => {
                 item::load_of_collection(desk, (*p, *after, *n), view)?;
             }

@@ -9,10 +9,11 @@ use super::desk::Desk;
 use super::fault::{Answer, OrFault as _};
 
 /// All migrations, the first being number 1.
-const MIGRATIONS: [&str; 3] = [
+const MIGRATIONS: [&str; 4] = [
     include_str!("schema/0001_start.sql"),
     include_str!("schema/0002_way.sql"),
     include_str!("schema/0003_keys.sql"),
+    include_str!("schema/0004_robots.sql"),
 ];
 
 /// Marks the file as ours: the letters `ARMA`.

@@ -3,10 +3,11 @@
 
 use std::path::Path;
 
-use armarius_core::event::{Commit, Event};
+use armarius_core::event::{Commit, Event, Outcome};
 use armarius_core::ids::{BatchId, CollectionId, ItemId, QueueId, TaskId};
 use armarius_core::rows::{Batch, Body, Item, Task};
 use armarius_core::task::State;
+use armarius_core::text::Name;
 use armarius_core::view::{CommitHead, Need, View};
 use armarius_engine::seam::{Reader, StoreError, TaskFilter};
 
@@ -86,6 +87,16 @@ impl Reader for SqliteReader {
     ) -> Result<Vec<Item>, StoreError> {
         let params = (collection.0, after.0, limit(max));
         self.still(|desk| desk.all("item", item::ITEMS_AFTER, params, item::item_of))
+    }
+
+    fn marked(
+        &mut self,
+        (name, outcome): (&Name, Outcome),
+        after: ItemId,
+        max: usize,
+    ) -> Result<Option<Vec<ItemId>>, StoreError> {
+        let found = self.still(|desk| item::marked(desk, (name, outcome), after, limit(max)));
+        found.map(Some)
     }
 
     fn batches(&mut self, below: Option<BatchId>, max: usize) -> Result<Vec<Batch>, StoreError> {

@@ -33,6 +33,8 @@ pub struct Derived {
     pub blockers: List<TaskId, Target, Edge>,
     /// Tasks of an item.
     pub item_tasks: List<ItemId, TaskId, ()>,
+    /// Names of an item's marks.
+    pub item_marks: List<ItemId, Name, ()>,
     /// Items of a collection.
     pub collection_items: List<CollectionId, ItemId, ()>,
     /// Destinations by the moment their oldest letter is due.
@@ -62,6 +64,7 @@ impl Derived {
         world.bodies.values().for_each(|b| derived.note_body(b));
         world.leases.values().for_each(|l| derived.note_lease(l));
         world.destinations.iter().for_each(|(k, d)| derived.note_destination(k, d));
+        world.marks.keys().for_each(|(item, name)| derived.note_mark(*item, name, true));
         for (target, tasks) in &world.dependents {
             tasks.iter().for_each(|(task, edge)| derived.note_edge(target, *task, Some(edge)));
         }
@@ -126,6 +129,10 @@ impl Derived {
         }
     }
 
+    pub(crate) fn note_mark(&mut self, item: ItemId, name: &Name, there: bool) {
+        change(&mut self.item_marks, &item, name, there.then_some(&()));
+    }
+
     pub(crate) fn note_edge(&mut self, target: &Target, task: TaskId, edge: Option<&Edge>) {
         change(&mut self.blockers, &task, target, edge);
     }
@@ -155,6 +162,10 @@ impl Derived {
         for (item, tasks) in &self.item_tasks {
             let tasks = tasks.keys().map(|t| (*t, ())).collect();
             view.item_tasks.load(*item, None, tasks, true);
+        }
+        for (item, names) in &self.item_marks {
+            let names = names.keys().map(|name| (name.clone(), ())).collect();
+            view.item_marks.load(*item, None, names, true);
         }
         for (collection, items) in &self.collection_items {
             let items = items.keys().map(|i| (*i, ())).collect();

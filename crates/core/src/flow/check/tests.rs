@@ -1,5 +1,6 @@
 //! Definitions as text in, problems as text out.
 
+mod line;
 mod together;
 mod triggers;
 

@@ -19,7 +19,7 @@ macro_rules! item_columns {
 
 macro_rules! mark_columns {
     () => {
-        "select item, name, n, outcome, based_on, at, hidden from mark"
+        "select item, name, n, outcome, based_on, at, hidden, imported from mark"
     };
 }
 
@@ -33,6 +33,11 @@ const ITEM: &str = concat!(item_columns!(), " where id = ?1");
 const ITEM_BY_KEY: &str = "select id from item where collection = ?1 and kind = ?2 and key = ?3";
 const IDS_AFTER: &str =
     "select id from item where collection = ?1 and id > ?2 order by id limit ?3";
+const MARK_NAMES_AFTER: &str = "select word.text from mark join word on word.id = mark.name
+     where mark.item = ?1 and word.text > ?2 order by word.text limit ?3";
+/// Items by name and outcome of their marks.
+const MARKED_AFTER: &str = "select item from mark
+     where name = ?1 and outcome = ?2 and item > ?3 order by item limit ?4";
 const MARK: &str = concat!(mark_columns!(), " where item = ?1 and name = ?2");
 
 // An item's natural key and first sight never change, so the index over them is not touched.
@@ -49,8 +54,10 @@ const ITEM_SQL: Sql = Sql {
 
 const MARK_SQL: Sql = Sql {
     table: "mark",
-    put: "insert or replace into mark (item, name, n, outcome, based_on, at, hidden)
-          values (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+    put: "insert into mark (item, name, n, outcome, based_on, at, hidden, imported)
+          values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
+          on conflict (item, name) do update set
+          n = ?3, outcome = ?4, based_on = ?5, at = ?6, hidden = ?7, imported = ?8",
     delete: "delete from mark where item = ?1 and name = ?2",
 };
 
@@ -73,7 +80,8 @@ pub(in crate::sqlite) fn write(desk: &Desk, view: &View) -> Answer<()> {
     let key = |(item, name): &(ItemId, Name)| Ok((item.0, desk.word(name)?));
     desk.keep(&MARK_SQL, &view.marks, key, |(item, name), m| {
         let outcome = outcome_code(m.outcome);
-        Ok((item.0, desk.word(name)?, m.n, outcome, m.based_on, m.at.0, m.hidden))
+        let (name, at) = (desk.word(name)?, m.at.0);
+        Ok((item.0, name, m.n, outcome, m.based_on, at, m.hidden, m.imported))
     })
 }
 
@@ -118,6 +126,35 @@ pub(in crate::sqlite) fn load_of_collection(
     Ok(())
 }
 
+pub(in crate::sqlite) fn load_mark_names(
+    desk: &Desk,
+    (item, after, n): (ItemId, Option<&Name>, usize),
+    view: &mut View,
+) -> Answer<()> {
+    let from = after.map_or("", |name| name.as_str());
+    let (rows, all) = desk.stretch(
+        ("mark", MARK_NAMES_AFTER),
+        n,
+        |limit| (item.0, from, limit),
+        |cells| Ok((cells.name(0)?, ())),
+    )?;
+    view.item_marks.load(item, after.cloned(), rows, all);
+    Ok(())
+}
+
+/// Items whose mark of a name has an outcome, hidden or not, after a number.
+pub(in crate::sqlite) fn marked(
+    desk: &Desk,
+    (name, outcome): (&Name, Outcome),
+    after: ItemId,
+    limit: i64,
+) -> Answer<Vec<ItemId>> {
+    // A name that no row ever had marks nothing.
+    let Some(name) = desk.known_word(name)? else { return Ok(Vec::new()) };
+    let params = (name, outcome_code(outcome), after.0, limit);
+    desk.all("mark", MARKED_AFTER, params, |cells| cells.int(0).map(ItemId))
+}
+
 pub(in crate::sqlite) fn item_of(cells: &Cells<'_>) -> Answer<Item> {
     Ok(Item {
         id: ItemId(cells.int(0)?),
@@ -141,6 +178,7 @@ pub(in crate::sqlite) fn mark_of(cells: &Cells<'_>) -> Answer<((ItemId, Name), M
         based_on: cells.int(4)?,
         at: cells.time(5)?,
         hidden: cells.flag(6)?,
+        imported: cells.flag(7)?,
     };
     Ok(((ItemId(cells.int(0)?), cells.word(1)?), mark))
 }
