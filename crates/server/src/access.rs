@@ -84,11 +84,16 @@ pub const RULES: &[Rule] = &[
     rule("PUT",    "/api/v1/flows/{collection}/{flow}",      RULES_ALL,       Small),
     rule("DELETE", "/api/v1/flows/{collection}/{flow}",      RULES_ALL,       Nothing),
 
+    rule("GET",    "/api/v1/robots",                         READS,           Nothing),
+    rule("GET",    "/api/v1/robots/{collection}/{robot}",    READS,           Nothing),
+
     rule("GET",    "/api/v1/items",                          READS,           Nothing),
     rule("POST",   "/api/v1/items",                          SUBMITS,         Bulk),
     rule("GET",    "/api/v1/items/{*item}",                  READS,           Nothing),
     rule("PUT",    "/api/v1/items/{*item}",                  SUBMITS,         Small),
     rule("DELETE", "/api/v1/items/{*item}",                  STEERS,          Nothing),
+    rule("POST",   "/api/v1/items/find",                     READS,           Small),
+    rule("POST",   "/api/v1/items/rewind",                   STEERS,          Small),
     rule("POST",   "/api/v1/items/touch",                    SUBMITS,         Small),
     rule("POST",   "/api/v1/items/priority",                 STEERS,          Small),
 

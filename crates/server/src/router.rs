@@ -8,8 +8,8 @@ use axum::response::Response;
 use axum::routing::{get, post, put};
 
 use crate::api::{
-    batch, claim, collection, event, flow, hold, item, key, lease, login, outbox, output, report,
-    round, schedule, status, task, why, worker,
+    batch, claim, collection, event, find, flow, hold, item, key, lease, login, outbox, output,
+    report, robot, round, schedule, status, task, why, worker,
 };
 use crate::app::App;
 use crate::{etag, feed, identity, metrics, openapi, pages};
@@ -35,8 +35,12 @@ pub fn router(app: App) -> Router {
             "/api/v1/flows/{collection}/{flow}",
             get(flow::show).put(flow::put).delete(flow::remove),
         )
+        .route("/api/v1/robots", get(robot::list))
+        .route("/api/v1/robots/{collection}/{robot}", get(robot::show))
         .route("/api/v1/items", get(item::list).post(item::put_many))
         .route("/api/v1/items/{*item}", get(item::show).put(item::put).delete(item::remove))
+        .route("/api/v1/items/find", post(find::find))
+        .route("/api/v1/items/rewind", post(item::rewind))
         .route("/api/v1/items/touch", post(item::touch))
         .route("/api/v1/items/priority", post(item::priority))
         .route("/api/v1/events", get(event::list).post(event::add))

@@ -28,6 +28,7 @@ pub mod output;
 pub mod page;
 pub mod problem;
 pub mod report;
+pub mod robot;
 pub mod round;
 pub mod schedule;
 pub mod status;

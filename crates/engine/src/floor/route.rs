@@ -33,7 +33,9 @@ impl<'c> Whereabouts<'c> {
             | Command::OpenBatch { collection, .. } => Self::Collection(collection),
             Command::PutItem(put) => Self::Collection(&put.item.collection),
             Command::Submit(submit) => Self::Collection(&submit.item.collection),
+            Command::AddSaid(add) => Self::Collection(&add.item.collection),
             Command::TouchItem { item, .. }
+            | Command::Rewind { item, .. }
             | Command::DeleteItem { item }
             | Command::AddEvent { item, .. }
             | Command::PrioritiseItem { item, .. } => Self::Collection(&item.collection),

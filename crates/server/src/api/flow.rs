@@ -38,9 +38,9 @@ pub(crate) async fn put(
     let command = Command::ApplyFlow { collection: collection.clone(), flow: Box::new(flow) };
     let reply = app.ask(&caller, command).await?;
     match reply {
-        Reply::Flow { fresh, .. } => {
+        Reply::Flow { fresh, warnings, .. } => {
             let (collection, version) = (collection.to_string(), hex(&digest));
-            let applied = Applied { collection, flow: name, version, fresh };
+            let applied = Applied { collection, flow: name, version, fresh, warnings };
             Ok(json(if fresh { StatusCode::CREATED } else { StatusCode::OK }, &applied))
         }
         other => Err(super::strange(&other)),

@@ -1,15 +1,19 @@
 //! Items.
 
 use armarius_core::address::ItemAddress;
-use armarius_core::command::{Command, PutItem};
+use armarius_core::command::{Command, PutItem, RewindFrom};
 use armarius_core::ids::ItemId;
+use armarius_core::limits::MARKS_MAX;
+use armarius_core::refusal::{Code, Refusal};
 use armarius_core::reply::Reply;
 use armarius_core::rows;
 use armarius_core::text::{Name, Text};
 use armarius_engine::Request;
 use armarius_engine::seam::TaskFilter;
 use armarius_wire::v1::event::Added;
-use armarius_wire::v1::item::{Item, Placed, Priority, Put, PutOne, PutReply, Touch};
+use armarius_wire::v1::item::{
+    Item, Mark, Placed, Priority, Put, PutOne, PutReply, Rewind, Rewound, Touch,
+};
 use armarius_wire::v1::{Page, raw, time};
 use axum::extract::State;
 use axum::http::StatusCode;
@@ -19,7 +23,7 @@ use crate::app::App;
 use crate::body::{Bulk, ItemPath, Json, Params, json, names};
 use crate::identity::within;
 use crate::keys::Caller;
-use crate::look::Look;
+use crate::look::{Look, Lost};
 use crate::problem::Answer;
 
 /// Tasks shown with one item.
@@ -106,6 +110,34 @@ pub(crate) async fn touch(
     }
 }
 
+/// `POST /api/v1/items/rewind`
+pub(crate) async fn rewind(
+    State(app): State<App>,
+    caller: Caller,
+    Json(wanted): Json<Rewind>,
+) -> Answer {
+    let item = ItemAddress::parse(&wanted.item)?;
+    within(&caller, &item.collection)?;
+    let from = match (wanted.from.as_deref(), wanted.from_number) {
+        (Some(name), None) => RewindFrom::Event(Name::new(name)?),
+        (None, Some(n)) => RewindFrom::Number(n),
+        (None, None) => RewindFrom::FirstFailure,
+        (Some(_), Some(_)) => {
+            return Err(Refusal::new(Code::OutOfRange, "a rewind has one place to begin at")
+                .hint("give `from` or `from_number`, or none of them")
+                .into());
+        }
+    };
+    let command = Command::Rewind { item, from, reason: wanted.reason.as_str().into() };
+    match app.ask(&caller, command).await? {
+        Reply::Rewound { n, marks } => {
+            let hidden = marks.iter().map(Name::to_string).collect();
+            Ok(json(StatusCode::OK, &Rewound { n, hidden }))
+        }
+        other => Err(super::strange(&other)),
+    }
+}
+
 /// `POST /api/v1/items/priority`
 pub(crate) async fn priority(
     State(app): State<App>,
@@ -126,7 +158,8 @@ pub(crate) async fn show(State(app): State<App>, caller: Caller, ItemPath(at): I
         let filter =
             TaskFilter { item: Some(row.id), max: TASKS_SHOWN_MAX, ..TaskFilter::default() };
         let tasks = super::task::read(look, &filter)?;
-        Ok(Item { tasks, ..shown(&at.collection, &row) })
+        let (newest, marks) = history_of(look, &row)?;
+        Ok(Item { tasks, newest, marks, ..shown(&at.collection, &row) })
     };
     Ok(json(StatusCode::OK, &app.look(look).await?))
 }
@@ -162,6 +195,30 @@ pub(crate) async fn list(
     Ok(json(StatusCode::OK, &app.look(look).await?))
 }
 
+/// The number of an item's newest event, and the newest event of each name in order.
+fn history_of(look: &mut Look<'_>, item: &rows::Item) -> Result<(Option<i64>, Vec<Mark>), Lost> {
+    look.ask(|view| {
+        let newest = view.heads.get(&item.id)?.map(|head| head.n);
+        let names = view.item_marks.first(&item.id, MARKS_MAX)?;
+        let names: Vec<Name> = names.take(MARKS_MAX).map(|(name, ())| name.clone()).collect();
+        let mut marks = Vec::with_capacity(names.len());
+        for name in names {
+            let Some(mark) = view.marks.get(&(item.id, name.clone()))? else { continue };
+            marks.push(Mark {
+                name: name.to_string(),
+                n: mark.n,
+                outcome: mark.outcome.as_str().to_owned(),
+                at: time::text(mark.at),
+                current: mark.based_on >= item.changed_seq,
+                hidden: mark.hidden,
+                imported: mark.imported,
+            });
+        }
+        marks.sort_by_key(|mark| mark.n);
+        Ok((newest, marks))
+    })
+}
+
 pub(crate) fn shown(collection: &Name, item: &rows::Item) -> Item {
     let address = ItemAddress {
         collection: collection.clone(),
@@ -180,6 +237,8 @@ pub(crate) fn shown(collection: &Name, item: &rows::Item) -> Item {
         attributes: raw(&item.attributes),
         changed_seq: item.changed_seq,
         deleted: item.deleted,
+        newest: None,
+        marks: Vec::new(),
         tasks: Vec::new(),
     }
 }

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::{Problem, Raw};
 
 /// One element of `POST /api/v1/events`.
-#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Add {
     /// The caller's id of this event: the same id never makes a second one.
@@ -22,6 +22,45 @@ pub struct Add {
     /// More, any JSON.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub detail: Option<Raw>,
+    /// When it happened, as somebody says: information, the order is that of arrival.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at: Option<String>,
+    /// Who or what did it, as somebody says; who adds it is known anyway.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<String>,
+    /// It comes from a history kept elsewhere, under this `id`: it never covers what happened here.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub imported: bool,
+}
+
+/// What somebody says about an event.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Said {
+    /// When it happened.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at: Option<String>,
+    /// Who or what did it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<String>,
+    /// What it is called where it comes from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub id: Option<String>,
+    /// It comes from a history kept elsewhere.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub imported: bool,
+}
+
+/// The work an event came of.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Work {
+    /// The flow.
+    pub flow: String,
+    /// The step.
+    pub step: String,
+    /// The round.
+    pub round: u32,
+    /// The version of the flow, by digest.
+    pub version: String,
 }
 
 /// What came of it.
@@ -60,6 +99,12 @@ pub struct Event {
     pub at: String,
     /// Who did it.
     pub actor: String,
+    /// What somebody says about it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub said: Option<Said>,
+    /// The work it came of.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub work: Option<Work>,
     /// The task it is about.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub task: Option<i64>,

@@ -16,6 +16,9 @@ pub struct Applied {
     pub version: String,
     /// The version was not known before.
     pub fresh: bool,
+    /// What is probably not meant.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<String>,
 }
 
 /// A flow.
