@@ -41,6 +41,8 @@ const TOOLS: &[Tool] = &[
     Tool { binary: "runc",         source: Source::Apt(&["runc"]),             why: "containers run where podman's own runtime cannot" },
     Tool { binary: "busybox",      source: Source::Apt(&["busybox-static"]),   why: "the image of the container tests is made of it" },
     Tool { binary: "chromedriver", source: Source::Apt(&["chromium", "chromium-driver"]), why: "the pages are tested in a real browser" },
+    Tool { binary: "xmllint",      source: Source::Apt(&["libxml2-utils"]),    why: "PREMIS records are held against the official schemas" },
+    Tool { binary: "file",         source: Source::Apt(&["file"]),             why: "a robot of the assembly line identifies formats with it" },
     Tool { binary: "cargo-fmt",    source: Source::Rustup("rustfmt"),          why: "the format is checked" },
     Tool { binary: "cargo-clippy", source: Source::Rustup("clippy"),           why: "the lints are checked" },
 ];

@@ -1,5 +1,6 @@
 //! Speaks to other systems, through the engine's handle.
 //!
-//! [`outbox`]: delivers letters.
+//! [`outbox`]: delivers letters. [`premis`]: histories of items as PREMIS records, out and in.
 
 pub mod outbox;
+pub mod premis;

@@ -4,3 +4,4 @@
 
 mod hook;
 mod outbox;
+mod premis;
