@@ -19,6 +19,7 @@ mod login;
 mod man;
 mod outbox;
 mod restore;
+mod robot;
 mod schedule;
 mod secret;
 mod serve;
@@ -58,6 +59,10 @@ pub(crate) enum Command {
     Item(item::Args),
     /// Events: facts about items.
     Event(event::Args),
+    /// Robots: flows that are woken by what happened to items.
+    Robot(robot::Args),
+    /// Makes an item's events from one on invisible to robots, so that they are woken anew.
+    Rewind(item::rewind::Args),
     /// Submits work: opens a round of a flow on items.
     Submit(submit::Args),
     /// Tasks: work that is waiting, running or done.
@@ -117,6 +122,8 @@ pub(crate) fn run(command: Command, config: Option<PathBuf>) -> anyhow::Result<E
         Command::Flow(args) => flow::run(args),
         Command::Item(args) => item::run(args),
         Command::Event(args) => event::run(args),
+        Command::Robot(args) => robot::run(args),
+        Command::Rewind(args) => item::rewind::run(args),
         Command::Submit(args) => submit::run(args),
         Command::Task(args) => task::run(args),
         Command::Batch(args) => batch::run(args),

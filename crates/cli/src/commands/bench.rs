@@ -6,6 +6,7 @@ mod floor;
 mod follow;
 mod http;
 mod load;
+mod robots;
 
 use std::process::ExitCode;
 
@@ -25,6 +26,8 @@ enum What {
     /// Drives full lifecycles through the API of a server it starts; then idle workers, and the way
     /// of a submission to the worker's hands.
     Http(http::Args),
+    /// Events with many robots registered, and robots registered on a large archive.
+    Robots(robots::Args),
     /// The machine's limits: latency of a durable write, sequential write rate.
     Floor(floor::Args),
 }
@@ -34,6 +37,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
         What::Engine(args) => engine::run(&args)?,
         What::Follow(args) => follow::run(&args)?,
         What::Http(args) => http::run(&args)?,
+        What::Robots(args) => robots::run(&args)?,
         What::Floor(args) => floor::run(&args)?,
     }
     Ok(ExitCode::SUCCESS)

@@ -22,7 +22,7 @@ pub(crate) struct Args {
 enum Verb {
     /// Appends an event to an item; many with --from
     ///
-    /// Records have the fields item, name, outcome, detail and id.
+    /// Records have the fields item, name, outcome, detail, id, at and agent.
     Add {
         /// collection/kind/key
         #[arg(required_unless_present = "from", conflicts_with = "from")]
@@ -32,9 +32,18 @@ enum Verb {
         name: Option<String>,
         #[command(flatten)]
         source: Source,
-        /// It did not work
+        /// What came of it
+        #[arg(long, value_enum, default_value_t = Ended::Success)]
+        outcome: Ended,
+        /// It did not work: short for --outcome failure
         #[arg(long)]
         failure: bool,
+        /// Who or what did it; who adds it is known anyway
+        #[arg(long)]
+        agent: Option<String>,
+        /// When it happened; information only, events are ordered by their arrival
+        #[arg(long, value_name = "TIME")]
+        at: Option<String>,
         /// More, JSON
         #[arg(long, value_name = "JSON")]
         detail: Option<String>,
@@ -46,14 +55,28 @@ enum Verb {
     },
 }
 
+/// What came of something.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum Ended {
+    /// It worked.
+    Success,
+    /// It did not.
+    Failure,
+}
+
 pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
-    let Verb::Add { item, name, source, failure, detail, id, connection } = args.verb;
+    let Verb::Add { item, name, source, outcome, failure, agent, at, detail, id, connection } =
+        args.verb;
     let (Some(item), Some(name)) = (item, name) else {
         add_all(&source, id, &connection)?;
         return Ok(ExitCode::SUCCESS);
     };
-    let outcome = if failure { Outcome::Failure } else { Outcome::Success };
-    let add = Add { id, item, name, outcome, detail: json_of(detail)? };
+    let outcome = match outcome {
+        Ended::Success if !failure => Outcome::Success,
+        Ended::Success | Ended::Failure => Outcome::Failure,
+    };
+    let detail = json_of(detail)?;
+    let add = Add { id, item, name, outcome, detail, at, agent, imported: false };
     let added: Vec<Added> = connection.client()?.post("events", &[add])?;
     if let Some(problem) = added.iter().find_map(|one| one.problem.clone()) {
         return Err(refused(problem));

@@ -7,10 +7,11 @@ use std::process::ExitCode;
 
 use anyhow::Context as _;
 use armarius_core::flow::{Flow as Definition, codec};
-use armarius_wire::client::segment;
+use armarius_wire::client::{Client, segment};
 use armarius_wire::flowfile::{self, FlowFileError, Home, Source};
 use armarius_wire::v1::Page;
 use armarius_wire::v1::flow::{Applied, Flow};
+use armarius_wire::v1::robot::Line;
 
 use crate::connect::{Connection, Steering, Way};
 use crate::exit::Failure;
@@ -163,7 +164,23 @@ fn apply(collection: &str, files: &[PathBuf], steering: &Steering) -> anyhow::Re
             [a.flow.clone(), short(&a.version), news.to_owned()]
         };
         paper::table(["flow", "version", ""], applied.iter().map(row).collect())
-    })
+    })?;
+    warn(&client, collection, &applied)
+}
+
+/// Tells what is probably not meant, as it stands now that all of them are there.
+fn warn(client: &Client, collection: &str, applied: &[Applied]) -> anyhow::Result<()> {
+    if applied.iter().all(|one| one.warnings.is_empty()) {
+        return Ok(());
+    }
+    let line: Line = client.get("robots", &[("collection", collection)])?;
+    let ours = line.robots.iter().filter(|robot| applied.iter().any(|one| one.flow == robot.name));
+    for robot in ours {
+        for warning in &robot.warnings {
+            eprintln!("warning: {}: {}", robot.name, paper::clean(warning));
+        }
+    }
+    Ok(())
 }
 
 fn check(files: &[PathBuf], archive: bool) -> anyhow::Result<()> {

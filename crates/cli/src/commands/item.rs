@@ -1,9 +1,14 @@
 //! `armarius item …`
 
+mod find;
+mod premis;
+pub(super) mod rewind;
+mod timeline;
+
 use std::process::ExitCode;
 
 use anyhow::Context as _;
-use armarius_wire::client::in_path;
+use armarius_wire::client::{Client, in_path};
 use armarius_wire::v1::event::{Added, Event};
 use armarius_wire::v1::item::{Item, Placed, Priority, Put, PutOne, PutReply, Touch};
 use armarius_wire::v1::{Page, Raw};
@@ -48,7 +53,7 @@ enum Verb {
         #[command(flatten)]
         steering: Steering,
     },
-    /// Shows an item and its newest tasks
+    /// Shows an item: how its events stand, the newest ones, and its newest tasks
     Show {
         /// collection/kind/key
         item: String,
@@ -68,6 +73,8 @@ enum Verb {
         #[command(flatten)]
         connection: Connection,
     },
+    /// Finds items by what happened to them, as a robot's trigger does
+    Find(find::Args),
     /// Shows an item's history
     Events {
         /// collection/kind/key
@@ -91,6 +98,12 @@ enum Verb {
         #[command(flatten)]
         steering: Steering,
     },
+    /// Makes an item's events from one on invisible to robots, so that they are woken anew
+    Rewind(rewind::Args),
+    /// Writes an item's history as a PREMIS record
+    Premis(premis::ExportArgs),
+    /// Brings histories in from PREMIS records
+    Import(premis::ImportArgs),
     /// Changes the priority of an item and of its tasks that wait
     #[command(alias = "prioritize")]
     Prioritise {
@@ -122,9 +135,15 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
             }
         }
         Verb::Show { item, connection } => {
-            let item: Item = connection.client()?.get(&at(&item), &[])?;
-            paper::show(connection.json, &item, show)?;
+            let client = connection.client()?;
+            let item: Item = client.get(&at(&item), &[])?;
+            let newest = if connection.json { Vec::new() } else { newest_events(&client, &item)? };
+            paper::show(connection.json, &item, |item| show(item, &newest))?;
         }
+        Verb::Find(args) => find::run(args, list)?,
+        Verb::Rewind(args) => return rewind::run(args),
+        Verb::Premis(args) => premis::export(&args)?,
+        Verb::Import(args) => premis::import(&args)?,
         Verb::List { collection, max, cursor, connection } => {
             let max = max.to_string();
             let mut query = vec![("collection", collection.as_str()), ("max", max.as_str())];
@@ -205,7 +224,15 @@ pub(super) fn json_of(text: Option<String>) -> anyhow::Result<Option<Raw>> {
     text.map(parse).transpose()
 }
 
-fn show(item: &Item) -> String {
+fn newest_events(client: &Client, item: &Item) -> anyhow::Result<Vec<Event>> {
+    let after = item.newest.unwrap_or_default() - timeline::SHOWN_MAX;
+    let cursor = after.max(0).to_string();
+    let query = [("item", item.item.as_str()), ("cursor", cursor.as_str())];
+    let page: Page<Event> = client.get("events", &query)?;
+    Ok(page.entries)
+}
+
+fn show(item: &Item, newest: &[Event]) -> String {
     let mut text = paper::pairs(&[
         ("item", item.item.clone()),
         ("priority", item.priority.to_string()),
@@ -216,6 +243,14 @@ fn show(item: &Item) -> String {
         ("changed by event", item.changed_seq.to_string()),
         ("deleted", if item.deleted { "yes".to_owned() } else { String::new() }),
     ]);
+    if !item.marks.is_empty() {
+        text.push('\n');
+        text.push_str(&timeline::marks(item));
+    }
+    if !newest.is_empty() {
+        text.push('\n');
+        text.push_str(&timeline::lines(newest));
+    }
     if !item.tasks.is_empty() {
         text.push('\n');
         text.push_str(&task_table(&item.tasks));
@@ -245,10 +280,10 @@ fn events(events: &[Event]) -> String {
             event.name.clone(),
             event.outcome.clone().or_else(|| event.to.clone()).unwrap_or_default(),
             event.task.map_or_else(String::new, |task| task.to_string()),
-            event.actor.clone(),
+            timeline::who(event),
             event.detail.as_ref().map_or_else(String::new, |d| d.get().to_owned()),
         ]
     };
-    let head = ["n", "at", "event", "outcome", "task", "actor", "detail"];
+    let head = ["n", "at", "event", "outcome", "task", "who", "detail"];
     paper::table(head, events.iter().map(row).collect())
 }
