@@ -30,11 +30,11 @@ mod rates;
 mod registry;
 mod rehearse;
 mod router;
-mod shelf;
 mod session;
+mod shelf;
 
 pub use app::{App, Settings};
 pub use rates::Rate;
 pub use router::router;
-pub use shelf::{Shelf, file_name};
 pub use session::{CODE_LIFE, Sessions};
+pub use shelf::{Shelf, file_name};

@@ -54,8 +54,8 @@ fn event(n: usize, name: &str, success: bool) -> Event {
         name: name.to_owned(),
         at: format!("2026-11-15T07:30:00.{n:06}Z"),
         success,
-        detail: (n % 2 == 0).then(|| format!("{{\"pages\": {n}}} & <more>")),
-        agents: if n % 3 == 0 { vec![robot, person] } else { vec![robot] },
+        detail: n.is_multiple_of(2).then(|| format!("{{\"pages\": {n}}} & <more>")),
+        agents: if n.is_multiple_of(3) { vec![robot, person] } else { vec![robot] },
     }
 }
 

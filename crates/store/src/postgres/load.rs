@@ -269,6 +269,7 @@ wanted! {
         Held => held: HoldId, TaskId;
         Members => members: BatchId, i64;
         ItemTasks => item_tasks: ItemId, TaskId;
+        ItemMarks => item_marks: ItemId, Name;
         CollectionItems => collection_items: CollectionId, ItemId;
         Errands => errands: (), ErrandId;
         Letters => letters: Text, i64;
@@ -288,6 +289,7 @@ impl Wanted {
         hold::wish_held(std::mem::take(&mut self.held), wishes)?;
         batch::wish_members(std::mem::take(&mut self.members), wishes)?;
         task::wish_of_item(std::mem::take(&mut self.item_tasks), wishes)?;
+        item::wish_mark_names(std::mem::take(&mut self.item_marks), wishes)?;
         item::wish_of_collection(std::mem::take(&mut self.collection_items), wishes)?;
         errand::wish(std::mem::take(&mut self.errands), wishes)?;
         letter::wish_letters(std::mem::take(&mut self.letters), wishes)?;

@@ -2,10 +2,11 @@
 
 use std::collections::HashMap;
 
-use armarius_core::event::{Commit, Event};
+use armarius_core::event::{Commit, Event, Outcome};
 use armarius_core::ids::{BatchId, CollectionId, ItemId, QueueId, TaskId};
 use armarius_core::rows::{Batch, Body, Item, Task};
 use armarius_core::task::State;
+use armarius_core::text::Name;
 use armarius_core::view::{CommitHead, Need, View};
 use armarius_engine::seam::{Reader, StoreError, TaskFilter};
 
@@ -117,6 +118,29 @@ impl Reader for PostgresReader {
             let rows = desk.rows(script, item::ITEM_WORDS)?;
             let read = |row| item::item_of(&Cells::new(&desk.words, &item::ITEM, row));
             rows.iter().map(read).collect()
+        })
+    }
+
+    fn marked(
+        &mut self,
+        (name, outcome): (&Name, Outcome),
+        after: ItemId,
+        max: usize,
+    ) -> Result<Option<Vec<ItemId>>, StoreError> {
+        self.still(|desk| {
+            desk.learn(vec![name])?;
+            // A name that no row ever had has no number, and marks nothing.
+            let ids: Vec<i64> = desk.words.ids(name).iter().map(|id| i64::from(*id)).collect();
+            let mut script = desk.ask_shards()?;
+            script
+                .with_list(Kind::I4, ids)?
+                .with(Kind::I2, item::outcome_code(outcome))?
+                .with(Kind::I8, after.0)?
+                .with(Kind::I8, limit(max))?
+                .ask(item::MARKED_AFTER)?;
+            let rows = desk.rows(script, &[])?;
+            let read = |row| Cells::new(&desk.words, &item::MARKED, row).int(0).map(ItemId);
+            rows.iter().map(read).collect::<Answer<_>>().map(Some)
         })
     }
 

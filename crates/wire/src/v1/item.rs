@@ -86,7 +86,7 @@ pub struct Priority {
 
 /// `POST /api/v1/items/rewind`: marks from one event on become invisible to triggers. Without a
 /// place, from the first failure.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Rewind {
     /// The item.
@@ -103,7 +103,7 @@ pub struct Rewind {
 }
 
 /// What a rewind did.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Rewound {
     /// Number of the event that says so.
     pub n: i64,
@@ -113,7 +113,7 @@ pub struct Rewound {
 
 /// `POST /api/v1/items/find`: items that satisfy a query, in order of their numbers. A page may be
 /// short, or empty, and still have a next one: each looks at a bounded number of items.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Find {
     /// Where.
@@ -130,7 +130,7 @@ pub struct Find {
 }
 
 /// The newest event of one name.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Mark {
     /// The name.
     pub name: String,

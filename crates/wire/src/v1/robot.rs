@@ -1,12 +1,13 @@
 //! Robots: flows that items wake, as stations of an assembly line.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::status::Counts;
 
 /// What a robot, or somebody who looks for items, asks of an item. An empty list is no condition;
 /// all must hold.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Query {
     /// Any of these kinds.
@@ -33,7 +34,7 @@ pub struct Query {
 }
 
 /// The assembly line of a collection.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Line {
     /// The robots, by collection and name.
     pub robots: Vec<Robot>,
@@ -42,7 +43,7 @@ pub struct Line {
 }
 
 /// One station.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Robot {
     /// The collection.
     pub collection: String,
@@ -84,7 +85,7 @@ pub struct Robot {
 }
 
 /// Why a robot does not work.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Paused {
     /// The number of the hold.
     pub hold: i64,
@@ -97,7 +98,7 @@ pub struct Paused {
 }
 
 /// How far a robot that was registered, changed or removed has been asked about all items.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Filling {
     /// About how much of it, by the numbers of the items.
     pub percent: u8,
@@ -106,7 +107,7 @@ pub struct Filling {
 }
 
 /// A robot looks at an event that another one records.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 pub struct Edge {
     /// The collection.
     pub collection: String,

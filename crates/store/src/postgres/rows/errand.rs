@@ -81,7 +81,7 @@ fn follow_code(follow: &Follow) -> (i64, i64, &str, i32) {
         Follow::Settled(task) => (0, task.0, "", 0),
         Follow::Bind(address, task) => (1, task.0, address, 0),
         Follow::Supersede(task) => (2, task.0, "", 0),
-        Follow::Wake(item) => (3, item.0, "", 0),
+        Follow::Wake(item, depth, by) => (3, item.0, by, i32::try_from(*depth).unwrap_or(i32::MAX)),
         Follow::Fill(flow) => (4, flow.0, "", 0),
         Follow::Release(hold) => (5, hold.0, "", 0),
         Follow::Report(batch) => (6, batch.0, "", 0),
@@ -90,6 +90,7 @@ fn follow_code(follow: &Follow) -> (i64, i64, &str, i32) {
         Follow::RetryBatch(batch) => (9, batch.0, "", 0),
         Follow::DeleteItem(item) => (10, item.0, "", 0),
         Follow::Reprioritise(item, priority) => (11, item.0, "", *priority),
+        Follow::Rewound(item) => (12, item.0, "", 0),
     }
 }
 
@@ -99,7 +100,7 @@ fn follow_of(cells: &Cells<'_>) -> Answer<Follow> {
         0 => Follow::Settled(TaskId(subject)),
         1 => Follow::Bind(cells.text(3)?, TaskId(subject)),
         2 => Follow::Supersede(TaskId(subject)),
-        3 => Follow::Wake(ItemId(subject)),
+        3 => Follow::Wake(ItemId(subject), cells.small(4)?, cells.text(3)?),
         4 => Follow::Fill(FlowId(subject)),
         5 => Follow::Release(HoldId(subject)),
         6 => Follow::Report(BatchId(subject)),
@@ -108,6 +109,7 @@ fn follow_of(cells: &Cells<'_>) -> Answer<Follow> {
         9 => Follow::RetryBatch(BatchId(subject)),
         10 => Follow::DeleteItem(ItemId(subject)),
         11 => Follow::Reprioritise(ItemId(subject), cells.small(4)?),
+        12 => Follow::Rewound(ItemId(subject)),
         _ => return Err(cells.wrong(1, "is no follow-up")),
     })
 }

@@ -48,8 +48,11 @@ pub(in crate::postgres) static MARK: Table = Table::new(
         ("based_on", Kind::I8),
         ("at", Kind::I8),
         ("hidden", Kind::Flag),
+        ("imported", Kind::Flag),
     ],
 );
+/// What [`MARKED_AFTER`] returns.
+pub(in crate::postgres) static MARKED: Table = Table::new("mark", 1, 0, &[("item", Kind::I8)]);
 /// Where a mark's row names words.
 pub(in crate::postgres) const MARK_WORDS: &[usize] = &[1];
 
@@ -59,6 +62,26 @@ const BY_KEY: &str = "select t.id, k.collection, k.kind, k.key
     cross join lateral (select t.id, t.shard from item as t where t.collection = k.collection
                         and t.kind = k.kind and t.key = k.key limit 1) as t
     where t.shard = any($1::smallint[])";
+
+// Names are ordered as text, not by their numbers.
+const MARK_NAMES_AFTER: &str = "select t.item, t.text, k.nth
+    from unnest($2::bigint[], $3::text[], $4::bigint[])
+        with ordinality as k(item, name, lim, nth)
+    cross join unnest($1::smallint[]) as s(shard)
+    cross join lateral (
+        select m.item, w.text from mark as m
+        join word as w on w.shard = m.shard and w.id = m.name
+        where m.shard = s.shard and m.item = k.item and w.text > k.name
+        order by w.text limit k.lim) as t";
+
+/// Items by name and outcome of their marks: shards, then name, outcome, item and how many.
+pub(in crate::postgres) const MARKED_AFTER: &str = "select t.item
+    from unnest($2::integer[]) as k(name)
+    cross join unnest($1::smallint[]) as s(shard)
+    cross join lateral (
+        select m.item from mark as m where m.shard = s.shard and m.name = k.name
+        and m.outcome = $3 and m.item > $4 order by m.item limit $5) as t
+    order by t.item limit $5";
 
 pub(in crate::postgres) fn write(pen: &mut Pen<'_>, view: &View, highest: Highest) -> Answer<()> {
     let words = pen.words;
@@ -93,6 +116,7 @@ pub(in crate::postgres) fn write(pen: &mut Pen<'_>, view: &View, highest: Highes
             m.based_on.into(),
             m.at.0.into(),
             m.hidden.into(),
+            m.imported.into(),
         ])
     })
 }
@@ -173,6 +197,21 @@ pub(in crate::postgres) fn wish_of_collection<'k>(
     )
 }
 
+pub(in crate::postgres) fn wish_mark_names<'k>(
+    keys: Stretches<ItemId, Name>,
+    wishes: &mut Wishes<'k>,
+) -> Answer<()> {
+    static NAMES: Table = Table::new("mark", 2, 0, &[("item", Kind::I8), ("name", Kind::Text)]);
+    wishes.stretch(
+        (MARK_NAMES_AFTER, &NAMES, &[]),
+        keys,
+        |owner, after| vec![owner.0.into(), after.map_or("", |name| name.as_str()).into()],
+        &NAMES.kinds(&["item", "name"]),
+        |v| &mut v.item_marks,
+        |cells| Ok((cells.name(1)?, ())),
+    )
+}
+
 pub(in crate::postgres) fn item_of(cells: &Cells<'_>) -> Answer<Item> {
     Ok(Item {
         id: ItemId(cells.int(0)?),
@@ -196,6 +235,7 @@ pub(in crate::postgres) fn mark_of(cells: &Cells<'_>) -> Answer<((ItemId, Name),
         based_on: cells.int(4)?,
         at: cells.time(5)?,
         hidden: cells.flag(6)?,
+        imported: cells.flag(7)?,
     };
     Ok(((ItemId(cells.int(0)?), cells.word(1)?), mark))
 }

@@ -254,11 +254,15 @@ create table mark (
     shard    smallint not null,
     outcome  smallint not null,
     hidden   boolean not null,
+    imported boolean not null,
     primary key (shard, item, name)
 ) with (fillfactor = 90, autovacuum_vacuum_insert_scale_factor = 0.5,
         autovacuum_analyze_scale_factor = 0.5);
 comment on table mark is 'An item''s newest event of one name.';
 comment on column mark.hidden is 'Rewound: invisible to triggers.';
+comment on column mark.imported is
+    'It came with an imported history, and never covers one of this place.';
+create index mark_name on mark (shard, name, outcome, item);
 
 create table body (
     id          bigint not null,
