@@ -53,7 +53,8 @@ fn make() -> Value {
         "info": {
             "title": "Armarius",
             "version": env!("CARGO_PKG_VERSION"),
-            "description": "Durable work coordination. Errors are problem documents (RFC 9457) with a code, a sentence and a hint.",
+            "description": "Durable work coordination. Errors are problem documents (RFC 9457) \
+                with a code, a sentence and a hint.",
             "license": { "name": "MIT OR Apache-2.0" },
         },
         "paths": paths,
@@ -61,9 +62,11 @@ fn make() -> Value {
             "schemas": schemas,
             "responses": { "Problem": {
                 "description": "No, and why. Nothing was changed.",
-                "content": { "application/problem+json": { "schema": { "$ref": "#/components/schemas/Problem" } } },
+                "content": { "application/problem+json": { "schema":
+                    { "$ref": "#/components/schemas/Problem" } } },
             } },
-            "securitySchemes": { "key": { "type": "http", "scheme": "bearer", "description": "A key, ark_…" } },
+            "securitySchemes": { "key": { "type": "http", "scheme": "bearer", "description":
+                "A key, ark_…" } },
         },
         "security": [{ "key": [] }],
     })
@@ -76,7 +79,10 @@ fn is_described(rule: &Rule) -> bool {
 
 fn operation(generator: &mut SchemaGenerator, rule: &Rule, call: Option<&Call>) -> Value {
     let mut parameters: Vec<Value> = names_in(rule.path)
-        .map(|name| json!({ "name": name, "in": "path", "required": true, "schema": { "type": "string" } }))
+        .map(|name| {
+            json!({ "name": name, "in": "path", "required": true, "schema":
+            { "type": "string" } })
+        })
         .collect();
     let mut operation = json!({ "x-roles": roles(rule.who) });
     if rule.who == Who::Anyone {

@@ -1,4 +1,4 @@
-//! How often one may ask: a bucket of requests for every key, and one of mistakes for every address.
+//! How often one may ask: a bucket of requests for every key, one of mistakes for every address.
 //!
 //! A bucket fills up steadily and each request takes one out. Buckets that are full again are
 //! forgotten, so that the memory follows those who ask now.

@@ -56,7 +56,8 @@ impl Browser {
                 "--disable-background-networking", "--disable-component-update", "--disable-sync",
                 "--disable-dev-shm-usage", format!("--user-data-dir={folder}"),
             ],
-            "prefs": { "profile.managed_default_content_settings.javascript": if scripts { 1 } else { 2 } },
+            "prefs": { "profile.managed_default_content_settings.javascript": if scripts { 1 } else
+                { 2 } },
         });
         let wanted = json!({ "capabilities": { "alwaysMatch": {
             "goog:chromeOptions": options, "goog:loggingPrefs": { "browser": "ALL" },

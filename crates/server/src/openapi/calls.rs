@@ -2,7 +2,7 @@
 
 use armarius_wire::v1::{
     Page, batch, claim, collection, event, feed, flow, hold, item, key, lease, login, outbox,
-    report, round, schedule, status, task, why,
+    output, report, round, schedule, status, task, why, worker,
 };
 use schemars::{JsonSchema, SchemaGenerator};
 use serde_json::{Value, json};
@@ -90,21 +90,49 @@ pub(super) const CALLS: &[Call] = &[
     call(("POST", "/api/v1/leases/{lease}/heartbeat"), "heartbeat", "Renews a lease")
         .takes::<lease::Heartbeat>()
         .gives::<lease::Renewed>(200, "How long it goes on, and which tasks to stop."),
-    call(("POST", "/api/v1/leases/{lease}/give-back"), "giveBack", "Gives back what is left in a lease"),
+    call(
+        ("POST", "/api/v1/leases/{lease}/give-back"),
+        "giveBack",
+        "Gives back what is left in a lease",
+    ),
     call(("POST", "/api/v1/reports"), "report", "Reports what came of tasks")
         .takes::<Vec<report::Report>>()
         .gives::<Vec<report::Reported>>(200, "What each report did, in order."),
+    Call {
+        takes: Some(("application/octet-stream", text)),
+        ..call(
+            ("POST", "/api/v1/leases/{lease}/output"),
+            "writeOutput",
+            "Adds to what a task has written",
+        )
+        .query(&[
+            ("task", "the task"),
+            ("token", "the token it was granted with"),
+            ("from", "offset of the first byte"),
+        ])
+        .gives::<output::Taken>(200, "Where the output ends now.")
+    },
+    call(("GET", "/api/v1/workers"), "listWorkers", "Workers: who asks for work, who has some")
+        .gives::<Page<worker::Worker>>(200, "All that are known."),
     call(("GET", "/api/v1/leases"), "listLeases", "Leases, those that lapse first come first")
         .query(&[PAGE[1]])
         .gives::<Page<lease::Lease>>(200, "Leases, without their names."),
     // What there is.
-    call(("GET", "/api/v1/collections"), "listCollections", "Collections and how their tasks stand")
-        .gives::<Page<collection::Collection>>(200, "All of them."),
+    call(
+        ("GET", "/api/v1/collections"),
+        "listCollections",
+        "Collections and how their tasks stand",
+    )
+    .gives::<Page<collection::Collection>>(200, "All of them."),
     call(("GET", "/api/v1/collections/{collection}"), "showCollection", "One collection")
         .gives::<collection::Collection>(200, "The collection."),
-    call(("PUT", "/api/v1/collections/{collection}"), "putCollection", "Makes a collection, or changes whom it tells")
-        .query(&[DRY])
-        .takes::<collection::Put>(),
+    call(
+        ("PUT", "/api/v1/collections/{collection}"),
+        "putCollection",
+        "Makes a collection, or changes whom it tells",
+    )
+    .query(&[DRY])
+    .takes::<collection::Put>(),
     call(("GET", "/api/v1/flows"), "listFlows", "Flows and how the tasks of their steps stand")
         .query(&[("collection", "only this one")])
         .gives::<Page<flow::Flow>>(200, "All of them."),
@@ -112,33 +140,57 @@ pub(super) const CALLS: &[Call] = &[
         .gives::<flow::Flow>(200, "The flow with its definition."),
     Call {
         takes: Some(("application/yaml", text)),
-        ..call(("PUT", "/api/v1/flows/{collection}/{flow}"), "applyFlow", "Registers a flow, or a new version of it, from the text of its file")
-            .query(&[DRY])
-            .gives::<flow::Applied>(201, "The version; 200 when it was known.")
+        ..call(
+            ("PUT", "/api/v1/flows/{collection}/{flow}"),
+            "applyFlow",
+            "Registers a flow, or a new version of it, from the text of its file",
+        )
+        .query(&[DRY])
+        .gives::<flow::Applied>(201, "The version; 200 when it was known.")
     },
-    call(("DELETE", "/api/v1/flows/{collection}/{flow}"), "removeFlow", "Ends a flow: no new rounds")
-        .query(&[DRY]),
-    call(("GET", "/api/v1/items"), "listItems", "Items of a collection, in the order they were first seen")
-        .query(&[("collection", "which"), PAGE[0], PAGE[1]])
-        .gives::<Page<item::Item>>(200, "One page."),
+    call(
+        ("DELETE", "/api/v1/flows/{collection}/{flow}"),
+        "removeFlow",
+        "Ends a flow: no new rounds",
+    )
+    .query(&[DRY]),
+    call(
+        ("GET", "/api/v1/items"),
+        "listItems",
+        "Items of a collection, in the order they were first seen",
+    )
+    .query(&[("collection", "which"), PAGE[0], PAGE[1]])
+    .gives::<Page<item::Item>>(200, "One page."),
     call(("POST", "/api/v1/items"), "putItems", "Puts many items")
         .takes::<Vec<item::PutOne>>()
         .gives::<Vec<item::Placed>>(200, "What came of each, in order."),
     call(("GET", "/api/v1/items/{*item}"), "showItem", "One item and its newest tasks")
         .gives::<item::Item>(200, "The item."),
-    call(("PUT", "/api/v1/items/{*item}"), "putItem", "Makes an item, or changes what is said about it")
-        .query(&[DRY])
-        .takes::<item::Put>()
-        .gives::<item::PutReply>(201, "The item; 200 when it was there."),
-    call(("DELETE", "/api/v1/items/{*item}"), "deleteItem", "Deletes an item: its work is cancelled, its history stays")
-        .query(&[DRY]),
+    call(
+        ("PUT", "/api/v1/items/{*item}"),
+        "putItem",
+        "Makes an item, or changes what is said about it",
+    )
+    .query(&[DRY])
+    .takes::<item::Put>()
+    .gives::<item::PutReply>(201, "The item; 200 when it was there."),
+    call(
+        ("DELETE", "/api/v1/items/{*item}"),
+        "deleteItem",
+        "Deletes an item: its work is cancelled, its history stays",
+    )
+    .query(&[DRY]),
     call(("POST", "/api/v1/items/touch"), "touchItem", "An item's content changed")
         .query(&[DRY])
         .takes::<item::Touch>()
         .gives::<event::Added>(200, "The event's number."),
-    call(("POST", "/api/v1/items/priority"), "prioritiseItem", "Changes the priority of an item and of its queued tasks")
-        .query(&[DRY])
-        .takes::<item::Priority>(),
+    call(
+        ("POST", "/api/v1/items/priority"),
+        "prioritiseItem",
+        "Changes the priority of an item and of its queued tasks",
+    )
+    .query(&[DRY])
+    .takes::<item::Priority>(),
     call(("GET", "/api/v1/events"), "listEvents", "An item's history, oldest first")
         .query(&[("item", "whose"), PAGE[0], PAGE[1]])
         .gives::<Page<event::Event>>(200, "One page."),
@@ -149,31 +201,64 @@ pub(super) const CALLS: &[Call] = &[
     call(("POST", "/api/v1/rounds"), "submit", "Submits work: opens rounds of flows on items")
         .takes::<Vec<round::Submit>>()
         .gives::<Vec<round::Submitted>>(200, "What came of each, in order."),
-    call(("GET", "/api/v1/tasks"), "listTasks", "Tasks, newest first. A page may have fewer entries than asked for, and still a `next`")
-        .query(&[
-            ("state", "states, separated by commas"),
-            ("collection", "only this one"),
-            ("flow", "only this one"),
-            ("step", "only this one"),
-            ("item", "only of this item"),
-            ("batch", "only of this batch"),
-            ("address", "one task by its address"),
-            PAGE[0],
-            PAGE[1],
-        ])
-        .gives::<Page<task::Task>>(200, "One page."),
-    call(("GET", "/api/v1/tasks/{task}"), "showTask", "One task").gives::<task::Task>(200, "The task."),
-    call(("POST", "/api/v1/tasks/{task}/retry"), "retryTask", "Another attempt of a failed or cancelled task")
-        .query(&[DRY]),
-    call(("POST", "/api/v1/tasks/{task}/skip"), "skipTask", "Counts a task as unnecessary; its dependents go on")
-        .query(&[DRY])
-        .takes::<task::Reason>(),
-    call(("POST", "/api/v1/tasks/{task}/cancel"), "cancelTask", "Ends a task; its dependents stay blocked")
-        .query(&[DRY])
-        .takes::<task::Reason>(),
-    call(("POST", "/api/v1/tasks/{task}/priority"), "prioritiseTask", "Changes the priority of a task")
-        .query(&[DRY])
-        .takes::<task::Priority>(),
+    call(
+        ("GET", "/api/v1/tasks"),
+        "listTasks",
+        "Tasks, newest first. A page may have fewer entries than asked for, and still a `next`",
+    )
+    .query(&[
+        ("state", "states, separated by commas"),
+        ("collection", "only this one"),
+        ("flow", "only this one"),
+        ("step", "only this one"),
+        ("item", "only of this item"),
+        ("batch", "only of this batch"),
+        ("address", "one task by its address"),
+        PAGE[0],
+        PAGE[1],
+    ])
+    .gives::<Page<task::Task>>(200, "One page."),
+    call(("GET", "/api/v1/tasks/{task}"), "showTask", "One task")
+        .gives::<task::Task>(200, "The task."),
+    Call {
+        gives: Some(("text/plain", text)),
+        status: 200,
+        answers: "Bytes, with headers that say of which attempt, from where, and what was left \
+                  out; as server-sent events `output` when it is followed.",
+        ..call(("GET", "/api/v1/tasks/{task}/output"), "readOutput", "What an attempt has written")
+            .query(&[
+                ("attempt", "which; the newest unless said"),
+                ("from", "from which byte"),
+                ("follow", "`true`: as a stream that goes on until the attempt is over"),
+            ])
+    },
+    call(
+        ("POST", "/api/v1/tasks/{task}/retry"),
+        "retryTask",
+        "Another attempt of a failed or cancelled task",
+    )
+    .query(&[DRY]),
+    call(
+        ("POST", "/api/v1/tasks/{task}/skip"),
+        "skipTask",
+        "Counts a task as unnecessary; its dependents go on",
+    )
+    .query(&[DRY])
+    .takes::<task::Reason>(),
+    call(
+        ("POST", "/api/v1/tasks/{task}/cancel"),
+        "cancelTask",
+        "Ends a task; its dependents stay blocked",
+    )
+    .query(&[DRY])
+    .takes::<task::Reason>(),
+    call(
+        ("POST", "/api/v1/tasks/{task}/priority"),
+        "prioritiseTask",
+        "Changes the priority of a task",
+    )
+    .query(&[DRY])
+    .takes::<task::Priority>(),
     call(("GET", "/api/v1/batches"), "listBatches", "Batches, newest first")
         .query(&PAGE)
         .gives::<Page<batch::Batch>>(200, "One page."),
@@ -183,13 +268,34 @@ pub(super) const CALLS: &[Call] = &[
         .gives::<batch::Opened>(201, "The batch."),
     call(("GET", "/api/v1/batches/{batch}"), "showBatch", "One batch with its counters")
         .gives::<batch::Batch>(200, "The batch."),
-    call(("DELETE", "/api/v1/batches/{batch}"), "deleteBatch", "Deletes a batch: what is open is cancelled, history stays")
+    call(
+        ("DELETE", "/api/v1/batches/{batch}"),
+        "deleteBatch",
+        "Deletes a batch: what is open is cancelled, history stays",
+    )
+    .query(&[DRY]),
+    call(("POST", "/api/v1/batches/{batch}/seal"), "sealBatch", "The batch is complete in number")
         .query(&[DRY]),
-    call(("POST", "/api/v1/batches/{batch}/seal"), "sealBatch", "The batch is complete in number").query(&[DRY]),
-    call(("POST", "/api/v1/batches/{batch}/cancel"), "cancelBatch", "Cancels what is open in a batch").query(&[DRY]),
-    call(("POST", "/api/v1/batches/{batch}/retry"), "retryBatch", "Another attempt for every failed member").query(&[DRY]),
-    call(("POST", "/api/v1/batches/{batch}/report"), "reportBatch", "Composes another report of a failed batch").query(&[DRY]),
-    call(("GET", "/api/v1/holds"), "listHolds", "Holds").gives::<Page<hold::Hold>>(200, "All of them."),
+    call(
+        ("POST", "/api/v1/batches/{batch}/cancel"),
+        "cancelBatch",
+        "Cancels what is open in a batch",
+    )
+    .query(&[DRY]),
+    call(
+        ("POST", "/api/v1/batches/{batch}/retry"),
+        "retryBatch",
+        "Another attempt for every failed member",
+    )
+    .query(&[DRY]),
+    call(
+        ("POST", "/api/v1/batches/{batch}/report"),
+        "reportBatch",
+        "Composes another report of a failed batch",
+    )
+    .query(&[DRY]),
+    call(("GET", "/api/v1/holds"), "listHolds", "Holds")
+        .gives::<Page<hold::Hold>>(200, "All of them."),
     call(("POST", "/api/v1/holds"), "setHold", "Sets a hold")
         .query(&[DRY])
         .takes::<hold::Set>()
@@ -211,13 +317,23 @@ pub(super) const CALLS: &[Call] = &[
     Call {
         gives: Some(("text/event-stream", of::<feed::Entry>)),
         status: 200,
-        answers: "Messages `event` with one entry each; the `id` of a message is the cursor behind it.",
-        ..call(("GET", "/api/v1/feed"), "feed", "What happens, as server-sent events; resumes with the header `Last-Event-ID` and misses nothing")
-            .query(&[
-                ("collection", "only this one"),
-                ("after", "a cursor; the newest commit unless said, 0 for the beginning of the embedded store"),
-                ("pulse", "`true`: only that something happened"),
-            ])
+        answers: "Messages `event` with one entry each; the `id` of a message is the cursor \
+            behind it.",
+        ..call(
+            ("GET", "/api/v1/feed"),
+            "feed",
+            "What happens, as server-sent events; resumes with the header `Last-Event-ID` and \
+            misses nothing",
+        )
+        .query(&[
+            ("collection", "only this one"),
+            (
+                "after",
+                "a cursor; the newest commit unless said, 0 for the beginning of the \
+                    embedded store",
+            ),
+            ("pulse", "`true`: only that something happened"),
+        ])
     },
     call(("POST", "/api/v1/logins"), "login", "A link that signs a person in, once")
         .gives::<login::Link>(201, "The link's path."),
@@ -227,7 +343,8 @@ pub(super) const CALLS: &[Call] = &[
         answers: "This document.",
         ..call(("GET", "/api/v1/openapi.json"), "describe", "The API's description")
     },
-    call(("GET", "/api/v1/stats"), "stats", "What the server has done").gives::<status::Stats>(200, "Figures."),
+    call(("GET", "/api/v1/stats"), "stats", "What the server has done")
+        .gives::<status::Stats>(200, "Figures."),
     call(("GET", "/api/v1/durability"), "durability", "What an acknowledged change survives")
         .gives::<status::Durability>(200, "The store and its promise."),
     call(("GET", "/api/v1/keys"), "listKeys", "Keys, without their secrets")
@@ -235,7 +352,8 @@ pub(super) const CALLS: &[Call] = &[
     call(("POST", "/api/v1/keys"), "addKey", "Makes a key")
         .takes::<key::Add>()
         .gives::<key::Added>(201, "The key, shown once."),
-    call(("PUT", "/api/v1/keys/{key}"), "changeKey", "Changes what a key is for").takes::<key::Change>(),
+    call(("PUT", "/api/v1/keys/{key}"), "changeKey", "Changes what a key is for")
+        .takes::<key::Change>(),
     call(("DELETE", "/api/v1/keys/{key}"), "revokeKey", "Ends a key, at once"),
 ];
 

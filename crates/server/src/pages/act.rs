@@ -38,11 +38,17 @@ pub(super) fn task_forms(task: &Task) -> Markup {
     let priority = html! { label { "Priority" input type="number" name="priority" required
     min="-1000000" max="1000000" value=(task.priority); } };
     html! {
-        @if failed { (action("Retry", "It gets another attempt; what depends on it waits for that.", &one("retry", "Retry this task", &html! {}))) }
-        @if open || task.state == "failed" { (action("Skip", "It counts as unnecessary: what depends on it goes on.", &one("skip", "Skip this task", &reason))) }
-        @if open { (action("Cancel", "It ends now; a worker that has it is told to stop. What depends on it stays blocked.", &one("cancel", "Cancel this task", &reason))) }
-        @if open { (action("Reprioritise", "Higher goes first.", &one("priority", "Change", &priority))) }
-        @if open { (hold_form("Hold this task", "A claim that reaches it sets it aside.", &[("task", &task.task.to_string())])) }
+        @if failed { (action("Retry", "It gets another attempt; what depends on it waits for that.",
+            &one("retry", "Retry this task", &html! {}))) }
+        @if open || task.state == "failed" {
+            (action("Skip", "It counts as unnecessary: what depends on it goes on.",
+            &one("skip", "Skip this task", &reason))) }
+        @if open { (action("Cancel", "It ends now; a worker that has it is told to stop. What \
+            depends on it stays blocked.", &one("cancel", "Cancel this task", &reason))) }
+        @if open { (action("Reprioritise", "Higher goes first.",
+            &one("priority", "Change", &priority))) }
+        @if open { (hold_form("Hold this task", "A claim that reaches it sets it aside.",
+            &[("task", &task.task.to_string())])) }
     }
 }
 

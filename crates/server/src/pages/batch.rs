@@ -58,14 +58,16 @@ pub(super) async fn list(
         @else { div.scroll id="batches" data-live { table {
             thead { tr {
                 th.n scope="col" { "batch" } th scope="col" { "item" } th scope="col" { "state" }
-                th scope="col" { "progress" } th.n scope="col" { "failed" } th.n scope="col" { "open" } th.n scope="col" { "in all" }
+                th scope="col" { "progress" } th.n scope="col" { "failed" } th.n scope="col"
+                    { "open" } th.n scope="col" { "in all" }
             } }
             tbody { @for batch in &rows { tr {
                 td.n { a href={ "/batch?id=" (batch.batch) } { (batch.batch) } }
                 td.address { (item_link(&batch.item)) }
                 td { (batch.state) }
                 td { (bar(batch)) }
-                td.n { (count(batch.failed)) } td.n { (count(batch.open)) } td.n { (count(batch.total)) }
+                td.n { (count(batch.failed)) } td.n { (count(batch.open)) } td.n
+                    { (count(batch.total)) }
             } } }
         } } }
         (further(next.as_deref(), "", rows.len()))
@@ -125,15 +127,21 @@ pub(super) async fn show(
         }
         @if steers(&caller) { section.actions {
             h2 { "Actions" }
-            @if batch.failed > 0 { (action("Retry what failed", "Every failed member gets another attempt.", &act::batch_form(batch.batch, "retry", "Retry"))) }
-            @if open { (action("Cancel", "Everything open in it is cancelled.", &act::batch_form(batch.batch, "cancel", "Cancel this batch"))) }
-            @if open { (act::hold_form("Hold this batch", "A claim that reaches one of its tasks sets it aside.", &[("batch", &batch.batch.to_string())])) }
+            @if batch.failed > 0 { (action("Retry what failed",
+                "Every failed member gets another attempt.", &act::batch_form(batch.batch, "retry",
+                "Retry"))) }
+            @if open { (action("Cancel", "Everything open in it is cancelled.",
+                &act::batch_form(batch.batch, "cancel", "Cancel this batch"))) }
+            @if open { (act::hold_form("Hold this batch",
+                "A claim that reaches one of its tasks sets it aside.",
+                &[("batch", &batch.batch.to_string())])) }
         } }
         section id="why" data-live { h2 { "What it waits for" } ul.why { (tree(&why)) } }
         section id="tasks" data-live {
             h2 { "Tasks" }
             @if shown.is_empty() { p.quiet { "It has no tasks yet." } } @else { (tasks(&shown)) }
-            @if shown.len() == TASKS_MAX { p.further { a href={ "/tasks?batch=" (batch.batch) } { "All of them" } } }
+            @if shown.len() == TASKS_MAX { p.further { a href={ "/tasks?batch=" (batch.batch) }
+                { "All of them" } } }
         }
     };
     Ok(page(&caller, "/batches", &format!("Batch {}", batch.batch), &main))

@@ -53,16 +53,19 @@ pub(super) async fn show(
             thead { tr { th scope="col" { "step" } (count_heads()) } }
             @for flow in &flows { tbody {
                 tr.group { th scope="rowgroup" colspan="8" {
-                    (collection_link(&flow.collection)) " / " (flow_link(&flow.collection, &flow.name))
+                    (collection_link(&flow.collection)) " / "
+                        (flow_link(&flow.collection, &flow.name))
                     @if flow.removed { " " span.quiet { "removed" } }
                 } }
                 @for step in &flow.steps { tr {
-                    th scope="row" { (step.step) @for label in &step.labels { " " span.label { (label) } } }
+                    th scope="row" { (step.step) @for label in &step.labels
+                        { " " span.label { (label) } } }
                     (count_cells(&step.tasks, &query(flow, &step.step)))
                 } }
             } }
         } } }
-        @if steps > STEPS_MAX { p.quiet { "Only " (STEPS_MAX) " of " (steps) " steps; choose a collection." } }
+        @if steps > STEPS_MAX { p.quiet { "Only " (STEPS_MAX) " of " (steps)
+            " steps; choose a collection." } }
     };
     Ok(page(&caller, "/board", "Board", &main))
 }

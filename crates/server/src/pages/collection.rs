@@ -22,7 +22,8 @@ pub(super) async fn list(State(app): State<App>, caller: Caller) -> Answer {
     rows.retain(|c| c.name != HOUSE);
     let main = html! {
         h1 { "Collections" }
-        @if rows.is_empty() { p.quiet { "There is no collection yet: " code { "armarius collection put NAME" } " makes one." } }
+        @if rows.is_empty() { p.quiet { "There is no collection yet: " code
+            { "armarius collection put NAME" } " makes one." } }
         @else { div id="collections" data-live { (overview::collections(&rows)) } }
     };
     Ok(page(&caller, "/collections", "Collections", &main))
@@ -69,11 +70,14 @@ pub(super) async fn show(
         @if !holds.is_empty() { section { h2 { "Held" } (hold::table(&holds, steers(&caller))) } }
         section id="flows" data-live {
             h2 { "Flows" }
-            @if flows.is_empty() { p.quiet { "No flow is applied here." } } @else { (flow::table(&flows)) }
+            @if flows.is_empty() { p.quiet { "No flow is applied here." } } @else
+                { (flow::table(&flows)) }
         }
         @if steers(&caller) && name != HOUSE { section.actions {
             h2 { "Actions" }
-            (act::hold_form("Hold this collection", "No task of this collection is handed out while it is held; what runs goes on.", &[("collection", &name)]))
+            (act::hold_form("Hold this collection",
+                "No task of this collection is handed out while it is held; what runs goes on.",
+                &[("collection", &name)]))
         } }
     };
     Ok(page(&caller, "/collections", &name, &main))

@@ -45,7 +45,8 @@ pub(crate) async fn as_page(request: Request, next: Next) -> Response {
             p.lead { (sentence(&problem.detail)) }
             @if !problem.hint.is_empty() { p { (sentence(&problem.hint)) } }
             p.quiet { "Code " code { (problem.code) } ". Nothing was changed." }
-            p { a href="/" { "Overview" } @if status == StatusCode::UNAUTHORIZED { " · " a href="/login" { "Sign in" } } }
+            p { a href="/" { "Overview" } @if status == StatusCode::UNAUTHORIZED
+                { " · " a href="/login" { "Sign in" } } }
         },
     )
 }

@@ -33,7 +33,8 @@ pub(super) async fn list(State(app): State<App>, caller: Caller) -> Answer {
     let flows = app.look(move |look| api::flow::shown(look, &asking, |at, _| at != HOUSE)).await?;
     let main = html! {
         h1 { "Flows" }
-        @if flows.is_empty() { p.quiet { "No flow is applied yet: " code { "armarius flow apply COLLECTION FILE" } "." } }
+        @if flows.is_empty() { p.quiet { "No flow is applied yet: " code
+            { "armarius flow apply COLLECTION FILE" } "." } }
         @else { div id="flows" data-live { (table(&flows)) } }
     };
     Ok(page(&caller, "/flows", "Flows", &main))
@@ -44,10 +45,12 @@ pub(super) fn table(flows: &[Flow]) -> Markup {
     html! { div.scroll { table {
         thead { tr { th scope="col" { "flow" } th.n.wide scope="col" { "steps" } (count_heads()) } }
         tbody { @for flow in flows { tr {
-            th scope="row" { (collection_link(&flow.collection)) " / " (flow_link(&flow.collection, &flow.name))
+            th scope="row" { (collection_link(&flow.collection)) " / "
+                (flow_link(&flow.collection, &flow.name))
                 @if flow.removed { " " span.quiet { "removed" } } }
             td.n.wide { (flow.steps.len()) }
-            (count_cells(&sum(flow), &format!("collection={}&flow={}", segment(&flow.collection), segment(&flow.name))))
+            (count_cells(&sum(flow), &format!("collection={}&flow={}", segment(&flow.collection),
+                segment(&flow.name))))
         } } }
     } } }
 }
@@ -84,7 +87,8 @@ pub(super) async fn show(
         h1 { (name) @if flow.removed { " " span.quiet { "removed" } } }
         dl.facts {
             div { dt { "woken by" } dd { (wakes(&def.on)) } }
-            div { dt { "version" } dd { code title=(flow.version) { (flow.version.chars().take(12).collect::<String>()) } ", " (ago(&flow.since)) } }
+            div { dt { "version" } dd { code title=(flow.version)
+                { (flow.version.chars().take(12).collect::<String>()) } ", " (ago(&flow.since)) } }
             @if let Some(event) = &def.records { div { dt { "records" } dd { (event) } } }
             @if def.singleton { div { dt { "singleton" } dd { "one claimant at a time" } } }
         }
@@ -99,9 +103,13 @@ pub(super) async fn show(
         section { h2 { "How each is run" } @for step in &def.tasks { (about(step)) } }
         @if steers(&caller) && !flow.removed { section.actions {
             h2 { "Actions" }
-            (act::hold_form("Hold this flow", "No task of this flow is handed out while it is held; what runs goes on.", &[("collection", &collection), ("flow", &name)]))
+            (act::hold_form("Hold this flow",
+                "No task of this flow is handed out while it is held; what runs goes on.",
+                &[("collection", &collection), ("flow", &name)]))
             @for step in &def.tasks {
-                (act::hold_form(&format!("Hold the step {}", step.name), "No task of this step is handed out while it is held.", &[("collection", &collection), ("flow", &name), ("step", &step.name)]))
+                (act::hold_form(&format!("Hold the step {}", step.name),
+                    "No task of this step is handed out while it is held.",
+                    &[("collection", &collection), ("flow", &name), ("step", &step.name)]))
             }
         } }
     };
@@ -141,16 +149,21 @@ fn about(step: &Step) -> Markup {
     html! { details.step {
         summary { b { (step.name) } " " span.quiet { (way(step)) } }
         @match &step.action {
-            Action::Command(words) => pre.json { (cut(&words.iter().map(|word| format!("{word:?}")).collect::<Vec<_>>().join(" "))) },
-            Action::Script { text, shell } => { p.quiet { "with " code { (shell) } } pre.json { (cut(text)) } },
+            Action::Command(words) => pre.json {
+                (cut(&words.iter().map(|word| format!("{word:?}")).collect::<Vec<_>>().join(" ")))
+                },
+            Action::Script { text, shell } => { p.quiet { "with " code { (shell) } } pre.json
+                { (cut(text)) } },
             Action::Run(name) => p { "built in or outside: " code { (name) } },
         }
         dl.facts {
             div { dt { "timeout" } dd { (seconds(step.timeout)) } }
             div { dt { "retries" } dd { (step.retries) } }
-            @if !step.labels.is_empty() { div { dt { "labels" } dd { @for label in &step.labels { span.label { (label) } " " } } } }
+            @if !step.labels.is_empty() { div { dt { "labels" } dd
+                { @for label in &step.labels { span.label { (label) } " " } } } }
             @if let Some(image) = &step.image { div { dt { "image" } dd { code { (image) } } } }
-            @if let Some(limit) = &step.limit { div { dt { "limit" } dd { (limit.max) " for each " (limit.key) } } }
+            @if let Some(limit) = &step.limit { div
+                { dt { "limit" } dd { (limit.max) " for each " (limit.key) } } }
             @if step.exclusive { div { dt { "exclusive" } dd { "yes" } } }
         }
     } }

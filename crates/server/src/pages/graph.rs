@@ -45,7 +45,8 @@ pub(super) fn draw(flow: &Flow, counts: &BTreeMap<String, Counts>) -> Markup {
             role="img" aria-label=(label) {
             @for (place, step) in flow.tasks.iter().enumerate() {
                 @for (from, settled) in inner_edges(&flow.tasks, step) {
-                    path class=(if settled { "edge settled" } else { "edge" }) d=(curve(spots[from], spots[place])) {}
+                    path class=(if settled { "edge settled" } else { "edge" })
+                        d=(curve(spots[from], spots[place])) {}
                 }
             }
             @for (step, spot) in flow.tasks.iter().zip(&spots) {

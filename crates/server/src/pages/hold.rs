@@ -22,7 +22,8 @@ pub(super) async fn list(State(app): State<App>, caller: Caller) -> Answer {
         h1 { "Holds" }
         @if holds.is_empty() { p.quiet { "Nothing is held." } }
         @else { (table(&holds, steers(&caller))) }
-        p.quiet { "A hold is set on the page of what it brakes: a collection, flow, step, batch, item or task." }
+        p.quiet { "A hold is set on the page of what it brakes: a collection, flow, step, batch, \
+            item or task." }
     };
     Ok(page(&caller, "/holds", "Holds", &main))
 }
@@ -40,7 +41,8 @@ pub(super) fn table(holds: &[Hold], may_release: bool) -> Markup {
             td { (hold.reason) }
             td { (ago(&hold.since)) }
             td.wide { (hold.owner) }
-            td { @match &hold.until { Some(until) => (ago(until)), None => span.quiet { "released" } } }
+            td { @match &hold.until { Some(until) => (ago(until)), None => span.quiet { "released" }
+                } }
             @if may_release { td { details.act name="act" { summary { "Release…" } div {
                 p { "What met this hold goes on." }
                 form method="post" action="/hold/release" {

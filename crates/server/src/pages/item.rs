@@ -74,13 +74,15 @@ pub(super) async fn list(
                 th.wide scope="col" { "types" } th scope="col" { "first seen" }
             } }
             tbody { @for (_, item) in &rows { tr {
-                td.address { (item_link(&item.item)) @if item.deleted { " " span.quiet { "deleted" } } }
+                td.address { (item_link(&item.item)) @if item.deleted
+                    { " " span.quiet { "deleted" } } }
                 td.n.wide { (item.priority) }
                 td.wide { @for kind in &item.types { span.label { (kind) } " " } }
                 td { (ago(&item.first_seen_at)) }
             } } }
         } } }
-        (further(next.as_deref(), &format!("collection={}", segment(&which.collection)), rows.len()))
+        (further(next.as_deref(), &format!("collection={}", segment(&which.collection)),
+            rows.len()))
     };
     Ok(page(&caller, "/collections", &format!("Items of {}", which.collection), &main))
 }
@@ -126,18 +128,22 @@ pub(super) async fn show(
             div { dt { "first seen" } dd { (ago(&item.first_seen_at)) } }
             div { dt { "priority" } dd { (item.priority) } }
             @if let Some(ordinal) = item.ordinal { div { dt { "ordinal" } dd { (ordinal) } } }
-            @if !item.types.is_empty() { div { dt { "types" } dd { @for kind in &item.types { span.label { (kind) } " " } } } }
+            @if !item.types.is_empty() { div { dt { "types" } dd
+                { @for kind in &item.types { span.label { (kind) } " " } } } }
             div { dt { "content changed by" } dd { "event " (item.changed_seq) } }
         }
         @if let Some(attributes) = &item.attributes { (json(attributes.get())) }
         section id="tasks" data-live {
             h2 { "Tasks" }
-            @if shown.is_empty() { p.quiet { "No flow has worked on it." } } @else { (tasks(&shown)) }
+            @if shown.is_empty() { p.quiet { "No flow has worked on it." } } @else
+                { (tasks(&shown)) }
         }
         @if steers(&caller) && !item.deleted && collection.as_str() != HOUSE { section.actions {
             h2 { "Actions" }
-            (act::hold_form("Hold this item", "A claim that reaches a task of this item sets it aside.", &[("item", &address)]))
-            (action("Reprioritise", "Higher goes first. Its queued tasks move with it.", &act::item_form(&address, item.priority)))
+            (act::hold_form("Hold this item",
+                "A claim that reaches a task of this item sets it aside.", &[("item", &address)]))
+            (action("Reprioritise", "Higher goes first. Its queued tasks move with it.",
+                &act::item_form(&address, item.priority)))
         } }
         section id="history" data-live {
             h2 { "History" }
@@ -173,7 +179,8 @@ pub(super) fn history(events: &[Event], names: Option<&BTreeMap<TaskId, String>>
     html! { ol.history reversed {
         @for event in events.iter().rev() { li value=(event.n) {
             span.what {
-                @if let Some(state) = event.to { (badge(state.as_str())) " " } @else { b { (event.name) } " " }
+                @if let Some(state) = event.to { (badge(state.as_str())) " " } @else
+                    { b { (event.name) } " " }
                 @if let (Some(task), Some(names)) = (event.task, names) {
                     a href={ "/task?id=" (task) } {
                         @match names.get(&task) { Some(name) => (name), None => { "task " (task) } }
@@ -183,7 +190,8 @@ pub(super) fn history(events: &[Event], names: Option<&BTreeMap<TaskId, String>>
             }
             span.who { (event.actor) ", " (ago_at(event.at)) }
             @match event.detail.as_deref() {
-                Some(short) if short.len() <= SHORT_BYTES_MAX && !short.starts_with('{') => span.what.detail { (short) },
+                Some(short) if short.len() <= SHORT_BYTES_MAX && !short.starts_with('{') =>
+                    span.what.detail { (short) },
                 Some(long) if !long.is_empty() => (json(long)),
                 Some(_) | None => "",
             }

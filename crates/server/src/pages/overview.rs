@@ -52,12 +52,14 @@ pub(super) async fn show(State(app): State<App>, caller: Caller) -> Answer {
             section id="running" data-live {
                 h2 { "Running" }
                 @if standing.running.is_empty() { p.quiet { "Nothing runs at the moment." } }
-                @else { (tasks(&standing.running)) (more("leased", all.leased, standing.running.len())) }
+                @else { (tasks(&standing.running))
+                    (more("leased", all.leased, standing.running.len())) }
             }
             section id="failed" data-live {
                 h2 { "Failed" }
                 @if standing.failed.is_empty() { p.quiet { "Nothing has failed." } }
-                @else { (tasks(&standing.failed)) (more("failed", all.failed, standing.failed.len())) }
+                @else { (tasks(&standing.failed))
+                    (more("failed", all.failed, standing.failed.len())) }
             }
         }
         @if !standing.holds.is_empty() {
@@ -101,24 +103,28 @@ fn totals(all: &Counts) -> Markup {
 
 fn more(state: &str, all: i64, shown: usize) -> Markup {
     let hidden = all - i64::try_from(shown).unwrap_or(all);
-    html! { @if hidden > 0 { p.further { a href={ "/tasks?state=" (state) } { "and " (count(hidden)) " more" } } } }
+    html! { @if hidden > 0 { p.further { a href={ "/tasks?state=" (state) }
+    { "and " (count(hidden)) " more" } } } }
 }
 
 fn begin() -> Markup {
     html! {
         p { "There is nothing yet. A collection, a flow and an item are enough to begin:" }
-        pre.json { "armarius collection put maps\narmarius flow apply maps flow.yaml\narmarius submit FLOW maps/page/1" }
+        pre.json { "armarius collection put maps\narmarius flow apply maps flow.yaml\narmarius \
+            submit FLOW maps/page/1" }
     }
 }
 
 /// Collections as rows.
 pub(super) fn collections(rows: &[Collection]) -> Markup {
     html! { div.scroll { table {
-        thead { tr { th scope="col" { "collection" } th.n.wide scope="col" { "flows" } (count_heads()) } }
+        thead { tr { th scope="col" { "collection" } th.n.wide scope="col" { "flows" }
+            (count_heads()) } }
         tbody { @for c in rows { tr {
             th scope="row" { (collection_link(&c.name)) }
             td.n.wide { (c.flows) }
-            (count_cells(&c.tasks, &format!("collection={}", armarius_wire::client::segment(&c.name))))
+            (count_cells(&c.tasks, &format!("collection={}",
+                armarius_wire::client::segment(&c.name))))
         } } }
     } } }
 }

@@ -110,7 +110,8 @@ pub(super) fn count_cells(counts: &Counts, query: &str) -> Markup {
 
 /// The heads of those cells.
 pub(super) fn count_heads() -> Markup {
-    html! { @for (state, _) in by_state(&Counts::default()) { th.n scope="col" { (said(state.as_str())) } } }
+    html! { @for (state, _) in by_state(&Counts::default())
+    { th.n scope="col" { (said(state.as_str())) } } }
 }
 
 /// Tasks as rows.
@@ -124,7 +125,8 @@ pub(super) fn tasks(tasks: &[Task]) -> Markup {
             } }
             tbody { @for task in tasks { tr {
                 td.address { a href={ "/task?id=" (task.task) } { (task.address) } }
-                td { (badge(&task.state)) @if !task.cause.is_empty() { " " span.quiet { (task.cause) } } }
+                td { (badge(&task.state)) @if !task.cause.is_empty()
+                    { " " span.quiet { (task.cause) } } }
                 td { (ago(&task.since)) }
                 td.n.wide { (task.attempts) }
                 td.n.wide { (task.priority) }
@@ -156,7 +158,9 @@ pub(super) fn json(text: &str) -> Markup {
     let shown: String = text.chars().take(JSON_SHOWN_MAX).collect();
     html! {
         pre.json tabindex="0" { (shown) @if shown.len() < text.len() { "…" } }
-        @if shown.len() < text.len() { p.quiet { (count(i64::try_from(text.len()).unwrap_or(i64::MAX))) " bytes in all; the API has them." } }
+        @if shown.len() < text.len() { p.quiet {
+            (count(i64::try_from(text.len()).unwrap_or(i64::MAX)))
+            " bytes in all; the API has them." } }
     }
 }
 

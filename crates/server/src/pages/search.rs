@@ -52,11 +52,15 @@ pub(super) async fn search(
     let main = html! {
         h1 { "Nothing is exactly " q { (q) } }
         @if !collections.is_empty() || !flows.is_empty() { ul {
-            @for name in collections.iter().take(SHOWN_MAX) { li { "collection " (collection_link(name)) } }
-            @for (home, name) in flows.iter().take(SHOWN_MAX) { li { "flow " (collection_link(home)) " / " (flow_link(home, name)) } }
+            @for name in collections.iter().take(SHOWN_MAX)
+                { li { "collection " (collection_link(name)) } }
+            @for (home, name) in flows.iter().take(SHOWN_MAX)
+                { li { "flow " (collection_link(home)) " / " (flow_link(home, name)) } }
         } }
-        p.quiet { "An item is written " code { "collection/kind/key" } ", a task " code { "flow.step@collection/kind/key" }
-            " or by its number. The signs " code { "% / . @ # ~" } " inside of names are written as " code { "%" } " and two hexadecimal digits." }
+        p.quiet { "An item is written " code { "collection/kind/key" } ", a task " code
+            { "flow.step@collection/kind/key" }
+            " or by its number. The signs " code { "% / . @ # ~" }
+                " inside of names are written as " code { "%" } " and two hexadecimal digits." }
     };
     Ok(page(&caller, "", "Search", &main))
 }

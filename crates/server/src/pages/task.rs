@@ -44,13 +44,15 @@ pub(super) async fn list(
             a href={ "?" (query) } aria-current=[state.is_none().then_some("true")] { "all" }
             @for one in Stands::ALL {
                 a href={ "?" (query) "&state=" (one.as_str()) }
-                    aria-current=[(state.as_deref() == Some(one.as_str())).then_some("true")] { (said(one.as_str())) }
+                    aria-current=[(state.as_deref() == Some(one.as_str())).then_some("true")]
+                        { (said(one.as_str())) }
             }
         }
         div id="tasks" data-live {
             @if shown.entries.is_empty() && shown.next.is_none() { p.quiet { "There are none." } }
             @else if !shown.entries.is_empty() { (tasks(&shown.entries)) }
-            @let query = match &state { Some(state) => format!("{query}&state={}", segment(state)), None => query.clone() };
+            @let query = match &state { Some(state) => format!("{query}&state={}", segment(state)),
+                None => query.clone() };
             (further(shown.next.as_deref(), &query, shown.entries.len()))
         }
     };
@@ -121,14 +123,17 @@ pub(super) async fn show(
         p.crumb { (item_link(item)) }
         h1.address { (task.address) }
         div id="state" data-live {
-            p.lead { (badge(&task.state)) " " @if !task.cause.is_empty() { (task.cause) ", " } "for " (lasting(&task.since)) }
+            p.lead { (badge(&task.state)) " " @if !task.cause.is_empty() { (task.cause) ", " }
+                "for " (lasting(&task.since)) }
             dl.facts {
                 div { dt { "task" } dd { (task.task) } }
                 div { dt { "attempts" } dd data-attempt=(task.attempts) { (task.attempts) } }
                 div { dt { "priority" } dd { (task.priority) } }
                 div { dt { "made" } dd { (ago(&task.created_at)) } }
-                @if let Some(ready) = &task.ready_at { div { dt { "not before" } dd { (ago(ready)) } } }
-                @if let Some(batch) = task.batch { div { dt { "batch" } dd { a href={ "/batch?id=" (batch) } { (batch) } } } }
+                @if let Some(ready) = &task.ready_at { div
+                    { dt { "not before" } dd { (ago(ready)) } } }
+                @if let Some(batch) = task.batch { div
+                    { dt { "batch" } dd { a href={ "/batch?id=" (batch) } { (batch) } } } }
                 @if let Some((worker, until)) = lease {
                     div { dt { "worker" } dd { (worker) } }
                     div { dt { "lease ends" } dd { (ago_at(*until)) } }
@@ -146,7 +151,8 @@ pub(super) async fn show(
             div data-output={ "/api/v1/tasks/" (task.task) "/output" } hidden {
                 pre.output tabindex="0" aria-label="Output of the newest attempt" {}
             }
-            p { a href={ "/api/v1/tasks/" (task.task) "/output" } { "The newest attempt's output as text" } }
+            p { a href={ "/api/v1/tasks/" (task.task) "/output" }
+                { "The newest attempt's output as text" } }
         } }
         section id="attempts" data-live { h2 { "Attempts" } (attempts(events)) }
         section id="history" data-live { h2 { "History" } (history(events, None)) }
@@ -193,7 +199,8 @@ fn attempts(events: &[armarius_core::event::Event]) -> Markup {
     html! {
         @if rows.is_empty() { p.quiet { "Nobody has taken it yet." } }
         @else { div.scroll { table {
-            thead { tr { th.n scope="col" { "attempt" } th scope="col" { "by" } th scope="col" { "began" }
+            thead { tr { th.n scope="col" { "attempt" } th scope="col" { "by" } th scope="col"
+                { "began" }
                 th scope="col" { "took" } th scope="col" { "ended" } } }
             tbody { @for (place, (begun, end)) in rows.iter().enumerate().rev() { tr {
                 td.n { (place + 1) }

@@ -53,7 +53,8 @@ pub(super) fn pace(app: &App) -> Markup {
                 aria-label={ (count(hour)) " tasks done in the last hour" } {
                 @for (place, done) in steps.iter().enumerate().filter(|(_, done)| **done > 0) {
                     @let tall = (done * HEIGHT / top).max(1);
-                    rect x=(WIDTH - steps.len() + place) y=(HEIGHT - tall) width="1" height=(tall) {}
+                    rect x=(WIDTH - steps.len() + place) y=(HEIGHT - tall) width="1" height=(tall)
+                        {}
                 }
             }
             figcaption {

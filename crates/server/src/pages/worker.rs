@@ -46,16 +46,23 @@ pub(super) async fn list(State(app): State<App>, caller: Caller) -> Answer {
             @for ((worker, actor), leases) in &workers { section {
                 h2 { (worker) " " span.quiet { "with the key " (actor) } }
                 div.scroll { table {
-                    thead { tr { th scope="col" { "task" } th scope="col" { "taken" } th scope="col" { "lease ends" } } }
-                    tbody { @for held in leases { @for (task, address, stopping) in &held.tasks { tr {
-                        td.address { a href={ "/task?id=" (task) } { (address) } @if *stopping { " " span.quiet { "stopping" } } }
+                    thead { tr { th scope="col" { "task" } th scope="col" { "taken" } th scope="col"
+                        { "lease ends" } } }
+                    tbody { @for held in leases { @for (task, address, stopping) in &held.tasks
+                        { tr {
+                        td.address { a href={ "/task?id=" (task) } { (address) } @if *stopping
+                            { " " span.quiet { "stopping" } } }
                         td { (ago_at(held.lease.granted_at)) }
-                        td { @if held.lease.expires_at == Time::ZERO { "" } @else { (ago_at(held.lease.expires_at)) } }
+                        td { @if held.lease.expires_at == Time::ZERO { "" } @else
+                            { (ago_at(held.lease.expires_at)) } }
                     } }
-                    @if held.lease.grips.len() > TASKS_MAX { tr { td.quiet colspan="3" { "and " (held.lease.grips.len() - TASKS_MAX) " more in this lease" } } } } }
+                    @if held.lease.grips.len() > TASKS_MAX { tr
+                        { td.quiet colspan="3" { "and " (held.lease.grips.len() - TASKS_MAX)
+                        " more in this lease" } } } } }
                 } }
             } }
-            @if shown == LEASES_MAX { p.quiet { "Only the " (LEASES_MAX) " leases that lapse first are shown." } }
+            @if shown == LEASES_MAX { p.quiet { "Only the " (LEASES_MAX)
+                " leases that lapse first are shown." } }
         }
     };
     Ok(page(&caller, "/workers", "Workers", &main))

@@ -52,8 +52,8 @@ async fn read(lab: &Lab, path: &str) -> (String, String) {
     let answer = lab.send(sent).await;
     assert_eq!(answer.status, 200, "{}", answer.text);
     let names = ["attempt", "from", "next", "end", "left-out"];
-    let shown = names.map(|name| answer.header(&format!("armarius-{name}")).to_owned());
-    (answer.text, shown.join(" "))
+    let shown = names.map(|name| answer.header(&format!("armarius-{name}")));
+    (answer.text.clone(), shown.join(" "))
 }
 
 #[tokio::test]

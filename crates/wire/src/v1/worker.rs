@@ -1,11 +1,12 @@
 //! `GET /api/v1/workers`.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::claim::Way;
 
 /// A worker that asked for work lately, or holds some.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Worker {
     /// Its name.
     pub worker: String,

@@ -44,8 +44,9 @@ pub(in crate::sqlite) const TASKS_OF_ITEMS: &str = concat!(
       where body.item >= ?1 and body.item <= ?2"
 );
 
-// What a reader filters by: below ?1, above ?7, queues ?2 and states ?3 as JSON arrays, item ?4, batch ?5, at
-// most ?6; each empty when it does not matter. `cross join` keeps the order that is written.
+// What a reader filters by: below ?1, above ?7, queues ?2 and states ?3 as JSON arrays, item ?4,
+// batch ?5, at most ?6; each empty when it does not matter. `cross join` keeps the order that is
+// written.
 macro_rules! wanted {
     () => {
         " and body.id < ?1 and body.id > ?7
