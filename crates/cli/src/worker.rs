@@ -129,6 +129,9 @@ pub(crate) fn start(options: Options) -> anyhow::Result<Working> {
     if let Some(shared) = &options.strict {
         isolation::try_out(den.path(), shared, &options.bounds)?;
     }
+    if let Some((user, group)) = options.bounds.user {
+        eprintln!("tasks run as user {user}, group {group}, in {}", options.folder.display());
+    }
     let post = Post::open(&options.state)?;
     let slots = options.slots;
     let heart = Heart::new(options.client.clone());

@@ -12,6 +12,9 @@ pub(super) const INSIDE: &str = "/armarius";
 const NAME_FILE: &str = "container";
 /// The file in an attempt's folder that tells the tool the secrets.
 const SECRETS_FILE: &str = "secrets.env";
+/// What podman and docker end with when they could not run the container: an image that cannot be
+/// fetched, a word they do not know.
+pub(super) const OWN_FAILURE: i32 = 125;
 /// What the tool itself needs of the worker's environment.
 const FOR_THE_TOOL: [&str; 8] = [
     "PATH",

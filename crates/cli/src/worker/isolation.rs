@@ -55,6 +55,7 @@ pub(super) fn try_out(place: &Path, shared: &[PathBuf], bounds: &Bounds) -> Resu
         bounds: bounds.clone(),
         is_wrapped: false,
         linger: Duration::ZERO,
+        own_failure: None,
         after: Vec::new(),
     };
     let run = Run::new(Vec::new());

@@ -53,6 +53,8 @@ pub(super) struct Charge {
     pub(super) is_wrapped: bool,
     /// How long what the first process leaves may go on by itself.
     pub(super) linger: Duration,
+    /// The exit code by which the first process says that it could not run the task at all.
+    pub(super) own_failure: Option<i32>,
     /// What cleans up behind it when it did not end by itself; empty for nothing.
     pub(super) after: Vec<String>,
 }
@@ -114,7 +116,7 @@ pub(crate) fn stand() -> anyhow::Result<ExitCode> {
 /// Starts the task's first process.
 fn begin(charge: &Charge) -> Result<Pid, Reason> {
     let passing = |why: String| Reason { why, permanent: false };
-    let Charge { argv, env, folder, bounds, is_wrapped: _, linger: _, after: _ } = charge;
+    let Charge { argv, env, folder, bounds, .. } = charge;
     let started = Launcher::start(argv, env, folder, bounds);
     let mut launcher = started.map_err(|e| passing(format!("cannot start a process: {e:#}")))?;
     // From now on the streams are the task's alone: their end is its end.

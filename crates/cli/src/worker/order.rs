@@ -100,6 +100,7 @@ fn plain(
         bounds: options.bounds.clone(),
         is_wrapped: options.strict.is_some(),
         linger: Duration::ZERO,
+        own_failure: None,
         after: Vec::new(),
     }
 }
@@ -137,6 +138,7 @@ fn contained(
         bounds: Bounds { may_rise: true, ..Bounds::default() },
         is_wrapped: false,
         linger: LINGER,
+        own_failure: Some(container::OWN_FAILURE),
         after,
     })
 }

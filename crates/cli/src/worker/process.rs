@@ -152,6 +152,11 @@ pub(super) fn run(charge: &Charge, patience: Patience, run: &Run) -> io::Result<
     Ok(match (end, told) {
         (_, Some(Told::Failed(reason))) => End::NotRun(reason),
         (Some(end), Some(Told::Ended(_))) => end,
+        (None, Some(Told::Ended(code))) if Some(code) == charge.own_failure => {
+            let why = output.excerpt().text;
+            let why = format!("the container could not be run: {}", why.trim());
+            End::NotRun(keeper::Reason { why, permanent: false })
+        }
         (None, Some(Told::Ended(code))) => End::Exited(code),
         (Some(End::Stopped(wish)), Some(Told::Began) | None) => End::Stopped(wish),
         (_, Some(Told::Began) | None) => End::Lost,

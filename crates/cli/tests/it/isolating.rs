@@ -145,6 +145,7 @@ tasks:
       exit 3
     exit_codes: { 3: success }
   - { name: bare, command: [sh, -c, "ls / | cat"], depends: [s] }
+  - { name: none, image: "localhost:1/nowhere", command: ["true"], depends: [s] }
 "#,
     );
     lab.ok(&["submit", "f", "maps/page/1", "--payload", r#"{"dpi": 300}"#]);
@@ -167,6 +168,9 @@ tasks:
     lab.wait("f.bare@maps/page/1", &["done"]);
     let log = lab.ok(&["task", "log", "f.bare@maps/page/1"]);
     assert!(log.contains("armarius\n") && !log.contains("home\n"), "{log}");
+    let task = lab.wait("f.none@maps/page/1", &["failed"]);
+    // That may pass; there are no retries left.
+    assert_eq!(task["cause"], "exhausted", "{task}");
     assert_eq!(podman.containers(), "");
 }
 

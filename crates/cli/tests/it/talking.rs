@@ -80,7 +80,7 @@ fn every_noun_has_its_verbs() {
     lab.ok(&["flow", "remove", "maps", "ocr"]);
     assert!(lab.ok(&["flow", "list", "maps"]).contains("removed"));
     assert!(lab.ok(&["collection", "list"]).contains("maps"));
-    assert!(lab.ok(&["worker", "list"]).contains("LAPSES"));
+    assert!(lab.ok(&["worker", "list"]).contains("SLOTS"));
     let said = lab.say(&["submit", "ocr", "maps/page/1", "maps/page/3"]);
     assert_eq!(said.code, 1);
     assert!(said.err.contains("2 of 2 were refused"), "{}", said.err);

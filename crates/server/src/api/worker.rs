@@ -15,8 +15,8 @@ use crate::problem::Answer;
 /// Leases that are looked at.
 const LEASES_MAX: usize = 10_000;
 
-/// `GET /api/v1/workers`: those that asked this server lately, and those that hold something. Whoever
-/// sees only some collections sees only workers that hold tasks there.
+/// `GET /api/v1/workers`: those that asked this server lately, and those that hold something.
+/// Whoever sees only some collections sees only workers that hold tasks there.
 pub(crate) async fn list(State(app): State<App>, caller: Caller) -> Answer {
     let sees_all = caller.scope.is_none();
     let look = move |look: &mut Look<'_>| super::lease::read(look, &caller, LEASES_MAX);

@@ -49,7 +49,7 @@ fn read(client: &Client, task: i64, mut wanted: Wanted, paper: Paper) -> anyhow:
             return Ok(());
         }
         (wanted.from, wanted.attempt) = (read.piece.next, Some(read.piece.attempt));
-        paper.write(read.piece, &read.bytes)?;
+        paper.write(&read.piece, &read.bytes)?;
     }
 }
 
@@ -61,9 +61,8 @@ fn follow(client: &Client, task: i64, mut wanted: Wanted, paper: Paper) -> anyho
         let at = wanted.clone();
         let followed = client.follow_output(task, &at, |piece| {
             (wanted.from, wanted.attempt) = (piece.next, Some(piece.attempt));
-            let text = piece.text.clone();
             if written.is_ok() {
-                written = paper.write(piece, text.as_bytes());
+                written = paper.write(&piece, piece.text.as_bytes());
             }
         });
         written?;
@@ -86,11 +85,11 @@ struct Paper {
 
 impl Paper {
     /// Bytes as they are; on a terminal as text that cannot steer it.
-    fn write(self, piece: Piece, bytes: &[u8]) -> anyhow::Result<()> {
+    fn write(self, piece: &Piece, bytes: &[u8]) -> anyhow::Result<()> {
         let mut out = io::stdout().lock();
         if self.json {
             let text = String::from_utf8_lossy(bytes).into_owned();
-            writeln!(out, "{}", serde_json::to_string(&Piece { text, ..piece })?)?;
+            writeln!(out, "{}", serde_json::to_string(&Piece { text, ..piece.clone() })?)?;
             return Ok(());
         }
         if piece.left_out > 0 {
