@@ -143,6 +143,7 @@ pub(crate) fn start(options: Options) -> anyhow::Result<Working> {
         thread.spawn(move || work(&shift)).context("cannot start a thread").map(drop)
     };
     spawn("heart".to_owned(), |shift| shift.heart.beat())?;
+    spawn("watch".to_owned(), |shift| shift.heart.watch())?;
     spawn("post".to_owned(), slot::deliver_old)?;
     for n in 0..slots {
         spawn(format!("slot-{n}"), slot::work)?;

@@ -20,6 +20,8 @@ use crate::v1::{claim, problem};
 const ANSWER_BYTES_MAX: u64 = 256 * 1024 * 1024;
 /// How long a connection may take.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+/// How long a sign of life may take.
+const HEARTBEAT_TIMEOUT: Duration = Duration::from_secs(5);
 /// How long an answer may take, beyond the time a claim asks to wait.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(60);
 
@@ -145,8 +147,12 @@ impl Client {
     }
 
     /// Renews a lease.
+    ///
+    /// A sign of life that hangs holds up the next ones, so it does not wait as long as others.
     pub fn heartbeat(&self, lease: &str, beat: &Heartbeat) -> Answer<Renewed> {
-        self.post(&format!("leases/{lease}/heartbeat"), beat)
+        let request = self.agent.post(self.at(&format!("leases/{lease}/heartbeat")));
+        let request = request.config().timeout_global(Some(HEARTBEAT_TIMEOUT)).build();
+        self.read(self.send(request, beat))
     }
 
     /// Reports what came of tasks.

@@ -70,6 +70,22 @@ impl Heart {
         }
     }
 
+    /// Looks at the clock for ever: whoever could not renew in time no longer has the task, whatever
+    /// the server thinks, and also while a renewal hangs.
+    pub(super) fn watch(&self) {
+        loop {
+            let mut leases = self.lock();
+            let mut rest = REST_MAX;
+            for pulse in leases.values_mut() {
+                match pulse.ttl.checked_sub(pulse.renewed.elapsed()) {
+                    Some(left) if !left.is_zero() => rest = rest.min(left),
+                    Some(_) | None => pulse.run.reins.wish(Wish::Abandon),
+                }
+            }
+            drop(self.came.wait_timeout(leases, rest.max(Duration::from_millis(20))));
+        }
+    }
+
     /// The leases to be renewed now, each with its task if that wrote something since, and how long
     /// until the next one is.
     fn due(&self) -> (Vec<(String, Vec<i64>)>, Duration) {
@@ -105,8 +121,7 @@ impl Heart {
             Err(Error::Refused(problem)) if is_over(&problem.code) => {
                 pulse.run.reins.wish(Wish::Abandon);
             }
-            // Whoever cannot renew in time no longer has the task, whatever the server thinks.
-            Err(_) if pulse.renewed.elapsed() >= pulse.ttl => pulse.run.reins.wish(Wish::Abandon),
+            // Another try comes in time, or else the watch ends it.
             Err(_) => {}
         }
     }

@@ -168,6 +168,7 @@ fn start_keeper() -> io::Result<(Child, UnixStream)> {
     let (own, theirs) = UnixStream::pair()?;
     let child = Command::new(std::env::current_exe()?)
         .arg(keeper::COMMAND)
+        .env_remove("ARMARIUS_KEY")
         .stdin(Stdio::from(OwnedFd::from(theirs)))
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())

@@ -139,6 +139,23 @@ fn a_result_is_delivered_by_the_next_worker_when_the_server_was_away() {
 }
 
 #[test]
+fn a_worker_whose_server_hangs_stops_too() {
+    let lab = Lab::new();
+    let server = lab.start(&["serve", "--listen", "127.0.0.1:0"], "listening on");
+    let _worker = lab.start(&["work"], "worker");
+    let pid = lab.path("pid");
+    let text = format!("echo $$ > {}; sleep 1000", pid.display());
+    let step = format!("{{ name: s, shell: sh, ttl: 1s, script: '{text}' }}");
+    lab.with_flow("f.yaml", &format!("tasks: [{step}]"));
+    lab.ok(&["submit", "f", "maps/page/1"]);
+    let child = read_soon(&pid);
+    // It takes connections and never answers.
+    server.signal(Signal::STOP);
+    gone_soon(&child);
+    server.signal(Signal::CONT);
+}
+
+#[test]
 fn a_worker_that_lost_its_lease_stops_and_publishes_nothing() {
     let lab = Lab::new();
     let mut server = lab.start(&["serve", "--listen", "127.0.0.1:0"], "listening on");

@@ -1,6 +1,7 @@
 //! Reading what a task writes.
 
 use std::io::{BufRead as _, BufReader, Read};
+use std::time::Duration;
 
 use ureq::Body;
 use ureq::http::Response;
@@ -8,6 +9,8 @@ use ureq::http::Response;
 use super::{Answer, Client, Error};
 use crate::v1::output::{ATTEMPT, Chunk, FROM, LEFT_OUT, NEXT, Piece, Wanted};
 
+/// How long a chunk may take; it is sent again.
+const SEND_TIMEOUT: Duration = Duration::from_secs(15);
 /// Longest line of a stream of events.
 const LINE_BYTES_MAX: u64 = 4 * 1024 * 1024;
 
@@ -28,7 +31,10 @@ impl Client {
             .header("authorization", self.bearer())
             .query("task", chunk.task.to_string())
             .query("token", &chunk.token)
-            .query("from", chunk.from.to_string());
+            .query("from", chunk.from.to_string())
+            .config()
+            .timeout_global(Some(SEND_TIMEOUT))
+            .build();
         self.done(request.content_type("application/octet-stream").send(bytes))
     }
 
