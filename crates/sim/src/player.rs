@@ -34,6 +34,11 @@ impl<S: Store> Player<S> {
         Self { store, view: View::new(0), hand, seed, played: from }
     }
 
+    /// Goes on at a step, after others have played those before it.
+    pub fn go_to(&mut self, step: u64) {
+        self.played = step;
+    }
+
     /// Drops everything that was remembered and can be loaded again.
     pub fn forget(&mut self) {
         self.view.forget();

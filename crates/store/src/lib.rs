@@ -18,6 +18,7 @@ pub mod postgres;
 pub mod sqlite;
 
 pub mod conformance;
+pub mod copy;
 
 pub use clock::Clock;
 pub use memory::Memory;

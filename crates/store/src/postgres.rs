@@ -17,6 +17,7 @@ mod database;
 mod desk;
 mod dump;
 mod fault;
+mod import;
 mod known;
 mod load;
 mod migrate;
@@ -61,6 +62,9 @@ pub struct Options {
     pub patience: Patience,
     /// Where the time comes from: the database's clock, unless moved by hand.
     pub clock: Clock,
+    /// Whether a database into which a copy was begun and not finished is opened: to go on with
+    /// it.
+    pub unfinished: bool,
 }
 
 /// One shard of a database.

@@ -14,6 +14,7 @@ mod commit;
 mod desk;
 mod dump;
 mod fault;
+mod import;
 mod inspect;
 mod load;
 mod lock;
@@ -81,6 +82,11 @@ impl Sqlite {
     /// Opens or creates the file, alone: a second process is refused.
     pub fn open(path: &Path, options: Options) -> Result<Self, StoreError> {
         open::open(path, options)
+    }
+
+    /// A name that no other file has.
+    pub fn incarnation(&self) -> Result<String, StoreError> {
+        open::incarnation(&self.desk)
     }
 
     /// Everything the file holds, read by queries of its own.

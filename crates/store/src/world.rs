@@ -72,6 +72,23 @@ macro_rules! world {
                 out
             }
 
+            /// Everything but the commits as changes of views, so many rows each.
+            pub(crate) fn to_pages(&self, shard: u16, rows_max: usize) -> Vec<View> {
+                let mut pages = Pages { shard, rows_max, full: Vec::new(), open: View::new(shard) };
+                $(for (key, row) in &self.$table {
+                    pages.next().$table.put(key.clone(), row.clone());
+                })*
+                $(for (owner, rows) in &self.$list {
+                    for (key, row) in rows {
+                        pages.next().$list.put(owner.clone(), key.clone(), row.clone());
+                    }
+                })*
+                for event in self.events.values() {
+                    pages.next().events.push(event.clone());
+                }
+                pages.all()
+            }
+
             fn fill_base(&self, view: &mut View) {
                 $(for (key, row) in &self.$table {
                     view.$table.load(key.clone(), Some(row.clone()));
@@ -172,6 +189,31 @@ impl World {
         view.know_everything();
         view.head = self.head();
         view
+    }
+}
+
+/// Views in the making.
+struct Pages {
+    shard: u16,
+    rows_max: usize,
+    full: Vec<View>,
+    open: View,
+}
+
+impl Pages {
+    /// The view the next row goes to.
+    fn next(&mut self) -> &mut View {
+        if self.open.dirty_len() + self.open.events.len() >= self.rows_max {
+            self.full.push(std::mem::replace(&mut self.open, View::new(self.shard)));
+        }
+        &mut self.open
+    }
+
+    fn all(mut self) -> Vec<View> {
+        if self.open.dirty_len() + self.open.events.len() > 0 {
+            self.full.push(self.open);
+        }
+        self.full
     }
 }
 

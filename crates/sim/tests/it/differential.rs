@@ -5,6 +5,7 @@
 //! its hash, and the order in which the commits bring the events.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use armarius_core::command::Command;
 use armarius_core::event::Event;
@@ -15,7 +16,8 @@ use armarius_engine::{EngineError, Options};
 use armarius_sim::bench::without_duties;
 use armarius_sim::script::{BEGIN, Outcome};
 use armarius_sim::{Bench, Dice, Pilot, Player, Step, Tape, fan};
-use armarius_store::{Clock, Memory, World};
+use armarius_store::conformance::cluster::Cluster;
+use armarius_store::{Clock, Memory, Postgres, World, postgres};
 
 use crate::room::{folder, open_file};
 use crate::soak::seeds;
@@ -120,6 +122,34 @@ fn memory_and_sqlite_agree_without_an_engine() {
         }
         player.store.verify_everything().unwrap();
         assert_eq!(player.store.verify_pages().unwrap(), Vec::<String>::new());
+    }
+}
+
+/// Two servers on one database take turns, each with what it remembers.
+#[test]
+fn memory_and_a_shared_database_agree_without_an_engine() {
+    for seed in seeds(2) {
+        let (tape, worlds) = milestones(seed);
+        let url = Cluster::shared().fresh_url();
+        let (clock, hand) = Clock::hand(BEGIN);
+        let open = || {
+            let options = postgres::Options { clock: clock.clone(), ..Default::default() };
+            Postgres::open(&url, 0, options).unwrap()
+        };
+        let player = |store| Player::new(store, Arc::clone(&hand), seed, 0);
+        let mut servers = [player(open()), player(open())];
+        let mut dice = Dice::new(seed);
+        for (n, step) in tape.steps.iter().enumerate() {
+            let server = &mut servers[dice.below(2)];
+            server.go_to(n as u64);
+            let outcome = server.play(step).unwrap();
+            assert_eq!(outcome, tape.outcomes[n], "seed {seed}, step {n}: {step:?}");
+            if let Some(world) = worlds.get(&(n + 1)) {
+                let after = format!("seed {seed} after {} steps", n + 1);
+                equal(world, &servers[0].store.dump().unwrap(), &after);
+            }
+        }
+        servers[1].store.verify_everything().unwrap();
     }
 }
 

@@ -9,6 +9,7 @@ mod tracer;
 mod watched;
 
 mod chaos;
+mod copy;
 mod crash;
 mod differential;
 mod doctor;

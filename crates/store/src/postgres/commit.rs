@@ -7,12 +7,12 @@ use super::Identity;
 use super::desk::Desk;
 use super::fault::{Answer, corrupt};
 use super::known::Known;
-use super::pen::Pen;
+use super::pen::{Owed, Pen};
 use super::rows::{
     batch, collection, edge, errand, event, flow, hold, idem, item, key, lease, letter, line,
     manifest, round, schedule, task,
 };
-use super::table::Table;
+use super::table::{Fresh, Table};
 use super::wire::{Kind, Script};
 use super::words;
 
@@ -31,14 +31,7 @@ pub(super) fn write(
     commit: &Commit,
     stand: Option<Identity>,
 ) -> Answer<()> {
-    let new = words::unknown(&desk.words, view);
-    let highest = desk.learn(new.iter().collect())?;
-    let new: Vec<_> = new.into_iter().filter(|name| !desk.words.knows(name)).collect();
-    let shard = desk.shards.first().copied().unwrap_or_default();
-    let mut added = WORD.fresh();
-    for (id, name) in desk.words.number(shard, highest, &new)? {
-        added.push(shard, &[(*id).into(), (&**name).into()])?;
-    }
+    let (shard, added) = learn(desk, view)?;
     let mut pen = Pen::new(shard, &desk.words);
     WORD.copy(&mut pen.script, added)?;
     rows(&mut pen, known, view, commit)?;
@@ -51,6 +44,35 @@ pub(super) fn write(
     }
     pen.script.ask(NO_HURRY)?;
     let Pen { script, owed, .. } = pen;
+    settle(desk, shard, script, owed)
+}
+
+/// Writes rows and events that are copied from another store, without a commit of their own.
+pub(super) fn import(desk: &mut Desk, view: &View) -> Answer<()> {
+    let (shard, added) = learn(desk, view)?;
+    let mut pen = Pen::new(shard, &desk.words);
+    WORD.copy(&mut pen.script, added)?;
+    only_rows(&mut pen, &Known::default(), view, 0)?;
+    event::write_events(&mut pen, view)?;
+    let Pen { script, owed, .. } = pen;
+    settle(desk, shard, script, owed)
+}
+
+/// Makes sure that every name has a number; the new ones are still to be written.
+fn learn(desk: &mut Desk, view: &View) -> Answer<(u16, Fresh)> {
+    let new = words::unknown(&desk.words, view);
+    let highest = desk.learn(new.iter().collect())?;
+    let new: Vec<_> = new.into_iter().filter(|name| !desk.words.knows(name)).collect();
+    let shard = desk.shards.first().copied().unwrap_or_default();
+    let mut added = WORD.fresh();
+    for (id, name) in desk.words.number(shard, highest, &new)? {
+        added.push(shard, &[(*id).into(), (&**name).into()])?;
+    }
+    Ok((shard, added))
+}
+
+/// Runs the statements, and adds what was to be overwritten and was not there.
+fn settle(desk: &mut Desk, shard: u16, script: Script, owed: Vec<Owed>) -> Answer<()> {
     let replies = desk.run(script)?;
     let mut rest = Script::default();
     for debt in owed {
@@ -64,8 +86,13 @@ pub(super) fn write(
 }
 
 fn rows(pen: &mut Pen<'_>, known: &Known, view: &View, commit: &Commit) -> Answer<()> {
-    collection::write(pen, view, known, commit.n)?;
-    flow::write(pen, view, known, commit.n)?;
+    only_rows(pen, known, view, commit.n)?;
+    event::write(pen, view, commit)
+}
+
+fn only_rows(pen: &mut Pen<'_>, known: &Known, view: &View, rev: i64) -> Answer<()> {
+    collection::write(pen, view, known, rev)?;
+    flow::write(pen, view, known, rev)?;
     hold::write(pen, view)?;
     schedule::write(pen, view)?;
     key::write(pen, view)?;
@@ -75,10 +102,9 @@ fn rows(pen: &mut Pen<'_>, known: &Known, view: &View, commit: &Commit) -> Answe
     line::write(pen, view)?;
     edge::write(pen, view)?;
     lease::write(pen, view)?;
-    batch::write(pen, view, commit.n)?;
+    batch::write(pen, view, rev)?;
     errand::write(pen, view)?;
     letter::write(pen, view)?;
     idem::write(pen, view)?;
-    manifest::write(pen, view)?;
-    event::write(pen, view, commit)
+    manifest::write(pen, view)
 }

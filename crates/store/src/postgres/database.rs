@@ -35,6 +35,12 @@ impl Database {
         let notify = address.notify;
         let pool = Arc::new(Pool::new(address, options.patience));
         let standing = migrate::migrate(&pool)?;
+        if standing.unfinished && !options.unfinished {
+            return Err(StoreError::Unusable(
+                "a copy into this database was not finished; run `armarius store copy` again"
+                    .to_owned(),
+            ));
+        }
         let voice = standing.voice;
         let ringer = notify.then(|| Ringer::new(&pool, voice));
         let (shards, incarnation) = (standing.shards, standing.incarnation);
@@ -57,6 +63,11 @@ impl Database {
         }
         let (pool, options) = (Arc::clone(&self.pool), self.options.clone());
         Ok(Postgres::new(pool, shard, options, self.ringer.clone()))
+    }
+
+    /// A desk at one shard.
+    pub(super) fn desk(&self, shard: u16) -> Desk {
+        Desk::new(Arc::clone(&self.pool), vec![shard])
     }
 
     fn all(&self) -> Desk {

@@ -32,6 +32,8 @@ const LOCK: i64 = -1;
 pub(super) struct Standing {
     pub(super) shards: u16,
     pub(super) incarnation: String,
+    /// Whether a copy into it was begun and not finished.
+    pub(super) unfinished: bool,
     /// A name for whoever opened it this time.
     pub(super) voice: String,
 }
@@ -78,9 +80,10 @@ fn bring_up(talk: &mut Talk, pool: &Pool) -> Answer<Standing> {
     let incarnation = meta(talk, "incarnation", pool)?;
     let incarnation =
         incarnation.ok_or_else(|| corrupt("table meta, row incarnation: is missing"))?;
+    let unfinished = meta(talk, "copy", pool)?.is_some();
     let voice = random_name(talk, pool)?;
     talk.say("commit", until)?;
-    Ok(Standing { shards, incarnation, voice })
+    Ok(Standing { shards, incarnation, unfinished, voice })
 }
 
 /// The number of the newest migration the schema has seen, 0 when it is not there.

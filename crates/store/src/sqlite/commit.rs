@@ -13,6 +13,12 @@ use super::rows::{
 /// Writes the rows, the events and the commit that seals them. Tables marked as derived follow
 /// from these by the indexes of the schema.
 pub(super) fn write(desk: &Desk, view: &View, commit: &Commit) -> Answer<()> {
+    write_rows(desk, view)?;
+    event::write(desk, view, commit)
+}
+
+/// Writes the rows alone.
+pub(super) fn write_rows(desk: &Desk, view: &View) -> Answer<()> {
     counter::write(desk, view)?;
     collection::write(desk, view)?;
     flow::write(desk, view)?;
@@ -29,6 +35,5 @@ pub(super) fn write(desk: &Desk, view: &View, commit: &Commit) -> Answer<()> {
     errand::write(desk, view)?;
     letter::write(desk, view)?;
     idem::write(desk, view)?;
-    manifest::write(desk, view)?;
-    event::write(desk, view, commit)
+    manifest::write(desk, view)
 }

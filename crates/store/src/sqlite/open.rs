@@ -36,6 +36,8 @@ pub struct Options {
     pub ballast_bytes: Option<u64>,
     /// Where the time comes from.
     pub clock: Clock,
+    /// Whether a file into which a copy was begun and not finished is opened: to go on with it.
+    pub unfinished: bool,
 }
 
 // Measured by `benches/commit.rs` (100,000 lifecycles, one item with a random key per task), per
@@ -60,6 +62,7 @@ impl Default for Options {
             checkpoint_pages: 8_192,
             ballast_bytes: None,
             clock: Clock::System,
+            unfinished: false,
         }
     }
 }
@@ -93,6 +96,9 @@ pub(super) fn open(path: &Path, options: Options) -> Answer<Sqlite> {
     let desk = Desk::new(conn);
     options.page_bytes = page_bytes(&desk)?;
     migrate::migrate(&desk)?;
+    if !options.unfinished {
+        finished(&desk)?;
+    }
     let head = event::commit_head(&desk)?;
     let mut lock = lock;
     lock.recognise(&incarnation(&desk)?, head.n)?;
@@ -191,7 +197,18 @@ fn page_bytes(desk: &Desk) -> Answer<u32> {
     Ok(bytes.unwrap_or_default())
 }
 
-fn incarnation(desk: &Desk) -> Answer<String> {
+/// A file into which a copy was begun holds a part of an archive.
+fn finished(desk: &Desk) -> Answer<()> {
+    let sql = "select value from meta where key = 'copy'";
+    match desk.first("meta", sql, (), |cells| cells.str(0).map(str::to_owned))? {
+        None => Ok(()),
+        Some(_) => Err(StoreError::Unusable(
+            "a copy into this file was not finished; run `armarius store copy` again".to_owned(),
+        )),
+    }
+}
+
+pub(super) fn incarnation(desk: &Desk) -> Answer<String> {
     let sql = "select value from meta where key = 'incarnation'";
     let found = desk.first("meta", sql, (), |cells| cells.str(0).map(str::to_owned))?;
     found.ok_or_else(|| super::fault::corrupt("table meta, row incarnation: is missing"))

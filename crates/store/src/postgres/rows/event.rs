@@ -12,7 +12,7 @@ use crate::postgres::fault::Answer;
 use crate::postgres::load::Wishes;
 use crate::postgres::pen::Pen;
 use crate::postgres::table::Table;
-use crate::postgres::wire::{Cell, Grid, Kind};
+use crate::postgres::wire::{Cell, Grid, Kind, Script};
 use crate::refs;
 
 pub(in crate::postgres) static EVENT: Table = Table::new(
@@ -59,6 +59,12 @@ const PUT_COMMIT: &str = "insert into \"commit\" (shard, n, at, prev, seal, refs
     values ($1, $2, $3, $4, $5, $6, $7)";
 
 pub(in crate::postgres) fn write(pen: &mut Pen<'_>, view: &View, commit: &Commit) -> Answer<()> {
+    write_events(pen, view)?;
+    let (shard, counters) = (pen.shard, counter::values(view)?);
+    write_commit(&mut pen.script, shard, commit, counters)
+}
+
+pub(in crate::postgres) fn write_events(pen: &mut Pen<'_>, view: &View) -> Answer<()> {
     let mut events: Vec<&Event> = view.events.iter().collect();
     events.sort_unstable_by_key(|e| (e.item, e.n));
     let mut fresh = EVENT.fresh();
@@ -80,10 +86,19 @@ pub(in crate::postgres) fn write(pen: &mut Pen<'_>, view: &View, commit: &Commit
         fresh.push(pen.shard, &row)?;
     }
     EVENT.copy(&mut pen.script, fresh)?;
+    Ok(())
+}
+
+/// Writes a commit, with the running numbers after it.
+pub(in crate::postgres) fn write_commit(
+    script: &mut Script,
+    shard: u16,
+    commit: &Commit,
+    counters: Vec<Cell<'_>>,
+) -> Answer<()> {
     let refs = refs::to_bytes(&commit.events);
-    let counters = counter::values(view)?;
-    pen.script
-        .with(Kind::I2, i64::from(pen.shard))?
+    script
+        .with(Kind::I2, i64::from(shard))?
         .with(Kind::I8, commit.n)?
         .with(Kind::I8, commit.at.0)?
         .with(Kind::Bytes, &commit.prev)?

@@ -245,6 +245,18 @@ comment on column "commit".counters is
     'Running numbers after it: collection, flow, version, queue, item, task, batch, hold, '
     'schedule, errand, turn, absent, epoch, clock.';
 
+create table past (
+    n     bigint not null,
+    at    bigint not null,
+    shard smallint not null,
+    prev  bytea not null,
+    seal  bytea not null,
+    refs  bytea not null,
+    primary key (shard, n)
+);
+comment on table past is
+    'Commits of the archive this one was copied from, by its shards, as they were there.';
+
 create table mark (
     item     bigint not null,
     n        bigint not null,

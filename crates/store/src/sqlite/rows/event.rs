@@ -43,6 +43,11 @@ const PUT_EVENT: &str = "insert into event (item, n, name, at, actor, task, \"to
                          values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)";
 
 pub(in crate::sqlite) fn write(desk: &Desk, view: &View, commit: &Commit) -> Answer<()> {
+    write_events(desk, view)?;
+    write_commit(desk, commit)
+}
+
+pub(in crate::sqlite) fn write_events(desk: &Desk, view: &View) -> Answer<()> {
     let mut events: Vec<&Event> = view.events.iter().collect();
     events.sort_unstable_by_key(|e| (e.item, e.n));
     let mut put = desk.prepare(PUT_EVENT)?;
@@ -56,6 +61,10 @@ pub(in crate::sqlite) fn write(desk: &Desk, view: &View, commit: &Commit) -> Ans
         put.execute((item, n, name, at, actor, task, to, token, outcome, detail, digest, e.hash))
             .or_fault()?;
     }
+    Ok(())
+}
+
+pub(in crate::sqlite) fn write_commit(desk: &Desk, commit: &Commit) -> Answer<()> {
     let refs = refs::to_bytes(&commit.events);
     desk.run(PUT_COMMIT, (commit.n, commit.at.0, commit.prev, commit.seal, refs))?;
     Ok(())
