@@ -108,3 +108,15 @@ fn every_table_is_explained_or_known_by_its_name_and_people_can_read_it() {
     );
     assert_eq!(cluster.sql(&collations).unwrap(), "", "text is compared by its bytes");
 }
+
+#[test]
+fn a_user_without_special_rights_is_enough() {
+    let cluster = Cluster::shared();
+    cluster.sql("create role plain login; grant create on database postgres to plain").unwrap();
+    let url = cluster.fresh_url().replace("postgres://postgres@", "postgres://plain@");
+    let mut store = Postgres::open(&url, 0, Options::default()).unwrap();
+    let mut view = View::new(0);
+    commit(&mut store, &mut view).unwrap();
+    commit(&mut store, &mut view).unwrap();
+    assert_eq!(store.dump().unwrap().events.len(), 2);
+}
