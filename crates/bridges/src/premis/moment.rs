@@ -6,8 +6,9 @@ use jiff::Timestamp;
 use jiff::civil::{Date, DateTime};
 use jiff::tz::Offset;
 
-/// Microseconds since 1970 of a moment, for putting events in order: also of the legacy form with an
-/// offset like `+0100`. Without an offset it is taken as UTC. Nothing where it is no moment at all.
+/// Microseconds since 1970 of a moment, for putting events in order: also of the legacy form with
+/// an offset like `+0100`. Without an offset it is taken as UTC. Nothing where it is no moment at
+/// all.
 #[must_use]
 pub fn micros(text: &str) -> Option<i64> {
     let text = text.trim();

@@ -7,8 +7,8 @@ use super::tree::{Node, parse};
 use super::write::{NAMESPACE_22, NAMESPACE_30};
 use super::{Agent, EVENTS_MAX, Event, Identifier, PremisError, Record};
 
-/// The records of a document: one per object, each with the events that name it. Events are in order
-/// of time, whatever their places in the document.
+/// The records of a document: one per object, each with the events that name it. Events are in
+/// order of time, whatever their places in the document.
 pub fn read(bytes: &[u8]) -> Result<Vec<Record>, PremisError> {
     let text = std::str::from_utf8(bytes).map_err(|e| PremisError::BadXml {
         at: e.valid_up_to() as u64,

@@ -173,5 +173,6 @@ fn name(tag: &str) -> &str {
 
 /// Whether XML 1.0 has this character at all.
 fn is_xml(c: char) -> bool {
-    matches!(c, '\t' | '\n' | '\r' | '\u{20}'..='\u{d7ff}' | '\u{e000}'..='\u{fffd}' | '\u{10000}'..)
+    let plane = matches!(c, '\u{20}'..='\u{d7ff}' | '\u{e000}'..='\u{fffd}' | '\u{10000}'..);
+    plane || matches!(c, '\t' | '\n' | '\r')
 }

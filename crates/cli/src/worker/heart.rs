@@ -70,8 +70,8 @@ impl Heart {
         }
     }
 
-    /// Looks at the clock for ever: whoever could not renew in time no longer has the task, whatever
-    /// the server thinks, and also while a renewal hangs.
+    /// Looks at the clock for ever: whoever could not renew in time no longer has the task,
+    /// whatever the server thinks, and also while a renewal hangs.
     pub(super) fn watch(&self) {
         loop {
             let mut leases = self.lock();

@@ -50,14 +50,14 @@ impl Browser {
             _turn: turn,
         };
         let folder = browser._profile.path().display().to_string();
+        let javascript = if scripts { 1 } else { 2 };
         let options = json!({
             "args": [
                 "--headless=new", "--no-sandbox", "--disable-gpu", "--no-first-run",
                 "--disable-background-networking", "--disable-component-update", "--disable-sync",
                 "--disable-dev-shm-usage", format!("--user-data-dir={folder}"),
             ],
-            "prefs": { "profile.managed_default_content_settings.javascript": if scripts { 1 } else
-                { 2 } },
+            "prefs": { "profile.managed_default_content_settings.javascript": javascript },
         });
         let wanted = json!({ "capabilities": { "alwaysMatch": {
             "goog:chromeOptions": options, "goog:loggingPrefs": { "browser": "ALL" },

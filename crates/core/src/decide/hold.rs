@@ -61,8 +61,8 @@ pub(super) fn release(desk: &mut Desk<'_>, id: HoldId) -> Rule<Reply> {
 }
 
 impl Desk<'_> {
-    /// A brake that the rules set themselves: on one thing, or on a wider one when there are so many
-    /// holds that something must be wrong with all of them.
+    /// A brake that the rules set themselves: on one thing, or on a wider one when there are so
+    /// many holds that something must be wrong with all of them.
     pub(super) fn brake(&mut self, on: Scope, wider: Scope, reason: &str) -> Rule<()> {
         let many = self.view.holds.iter().count() >= HOLDS_MAX / 2;
         let scope = if many { wider } else { on };

@@ -236,9 +236,10 @@ impl Map {
             Follow::Settled(task) | Follow::Bind(_, task) | Follow::Supersede(task) => {
                 self.task(*task)
             }
-            Follow::Wake(item) | Follow::DeleteItem(item) | Follow::Reprioritise(item, _) => {
-                self.item(*item)
-            }
+            Follow::Wake(item, ..)
+            | Follow::Rewound(item)
+            | Follow::DeleteItem(item)
+            | Follow::Reprioritise(item, _) => self.item(*item),
             Follow::Fill(flow) => self.flow(*flow),
             Follow::Release(hold) => self.hold(*hold),
             Follow::Report(batch)

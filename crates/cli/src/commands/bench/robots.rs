@@ -1,5 +1,5 @@
-//! `armarius bench robots`: what events cost with many robots, and how quickly a robot is asked about
-//! an archive that was there before it.
+//! `armarius bench robots`: what events cost with many robots, and how quickly a robot is asked
+//! about an archive that was there before it.
 
 use std::time::{Duration, Instant};
 
@@ -257,7 +257,11 @@ impl Bench {
             grouped(items / MATCHING),
             grouped(rate)
         );
-        let value = serde_json::json!({ "seconds": seconds, "items_per_s": rate, "first_work_ms": u64::try_from(first)? });
+        let value = serde_json::json!({
+            "seconds": seconds,
+            "items_per_s": rate,
+            "first_work_ms": u64::try_from(first)?,
+        });
         tell("registered", value, text);
         let began = Instant::now();
         let (collection, flow) = (self.home("archive"), Name::trusted("late"));

@@ -37,9 +37,9 @@ pub(crate) struct ExportArgs {
 
 /// Brings histories in from PREMIS records, 3.0 or 2.2.
 ///
-/// Each object becomes an item, each of its events an event of that item, in order of time. The same
-/// record can be imported again: an event is known by its identifier. Imported events never cover
-/// what happened here.
+/// Each object becomes an item, each of its events an event of that item, in order of time. The
+/// same record can be imported again: an event is known by its identifier. Imported events never
+/// cover what happened here.
 #[derive(Debug, clap::Args)]
 pub(crate) struct ImportArgs {
     /// PREMIS records

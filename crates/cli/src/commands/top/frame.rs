@@ -18,8 +18,8 @@ pub(super) fn lines(picture: &Picture, ink: Ink, columns: usize, rows: usize) ->
         format!("{}  {url}, version {}, up {up}", ink.strong("armarius"), stats.version),
         counts(&stats.tasks),
         format!(
-            "{done_per_s:.1} done/s, {commits_per_s:.1} commits/s, half of them within {} µs, 99 of \
-             100 within {} µs",
+            "{done_per_s:.1} done/s, {commits_per_s:.1} commits/s, half of them within {} µs, 99 \
+             of 100 within {} µs",
             stats.commit_p50_us, stats.commit_p99_us
         ),
         format!("{} workers hold leases, {} claims wait for work", workers(picture), stats.parked),

@@ -1,8 +1,8 @@
 //! What is wrong with an assembly line: robots that wake each other for ever, or never wake.
 //!
 //! The line is tried out on paper. An item of every kind the new robot may meet is put on it, what
-//! comes from outside has happened, and every robot does its work as the rules would let it. A state
-//! that comes back means a loop, and the way there is the example that people are shown.
+//! comes from outside has happened, and every robot does its work as the rules would let it. A
+//! state that comes back means a loop, and the way there is the example that people are shown.
 
 use std::collections::{BTreeMap, BTreeSet};
 

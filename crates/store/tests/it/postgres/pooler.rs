@@ -25,8 +25,9 @@ impl Pooler {
         let mut text = String::new();
         write!(
             text,
-            "[databases]\npostgres = host={socket} port={} user=postgres\n[pgbouncer]\nlisten_addr =\n\
-             unix_socket_dir = {at}\nlisten_port = 6432\nauth_type = any\npool_mode = transaction\n\
+            "[databases]\npostgres = host={socket} port={} user=postgres\n\
+             [pgbouncer]\nlisten_addr =\nunix_socket_dir = {at}\n\
+             listen_port = 6432\nauth_type = any\npool_mode = transaction\n\
              default_pool_size = 3\nmax_client_conn = 100\nlogfile = {at}/log\n",
             cluster.port()
         )

@@ -19,6 +19,19 @@ fn refusal(url: &str) -> String {
     }
 }
 
+const KEYS: &str = "select string_agg(i.indexrelid::regclass::text, ' ') from pg_index i
+     join pg_class c on c.oid = i.indrelid
+     join pg_attribute a on a.attrelid = i.indrelid and a.attnum = i.indkey[0]
+     where c.relnamespace = 'SCHEMA'::regnamespace and i.indisprimary
+     and a.attname <> 'shard' and c.relname not in ('meta', 'place')";
+
+const COLLATIONS: &str = "select string_agg(c.relname || '.' || a.attname, ' ') from pg_attribute a
+     join pg_class c on c.oid = a.attrelid join pg_collation o on o.oid = a.attcollation
+     where c.relnamespace = 'SCHEMA'::regnamespace and c.relkind = 'r' and o.collname <> 'C'";
+
+const SET: &str = "update SCHEMA.meta set value = 'VALUE' where key = 'KEY'";
+const COUNT: &str = "select count(*) from SCHEMA.VIEW";
+
 #[test]
 fn servers_that_start_at_once_make_it_once() {
     let url = Cluster::shared().fresh_url();
@@ -52,7 +65,7 @@ fn a_newer_schema_is_refused_unless_it_says_that_we_may() {
     let schema = schema_of(&url);
     drop(Database::open(&url, Options::default()).unwrap());
     let set = |key: &str, value: &str| {
-        let sql = format!("update {schema}.meta set value = '{value}' where key = '{key}'");
+        let sql = SET.replace("SCHEMA", &schema).replace("VALUE", value).replace("KEY", key);
         cluster.sql(&sql).unwrap();
     };
     set("schema", "999");
@@ -88,24 +101,14 @@ fn every_table_is_explained_or_known_by_its_name_and_people_can_read_it() {
     let mut view = View::new(0);
     commit(&mut store, &mut view).unwrap();
     for view in ["items", "tasks", "events"] {
-        cluster.sql(&format!("select count(*) from {schema}.{view}")).unwrap();
+        cluster.sql(&COUNT.replace("SCHEMA", &schema).replace("VIEW", view)).unwrap();
     }
     let told = store.describe();
     assert_eq!(told.kind, "postgres");
     assert!(told.place.starts_with("postgres://postgres@/"), "{}", told.place);
-    let keys = format!(
-        "select string_agg(i.indexrelid::regclass::text, ' ') from pg_index i
-         join pg_class c on c.oid = i.indrelid
-         join pg_attribute a on a.attrelid = i.indrelid and a.attnum = i.indkey[0]
-         where c.relnamespace = '{schema}'::regnamespace and i.indisprimary
-         and a.attname <> 'shard' and c.relname not in ('meta', 'place')"
-    );
+    let keys = KEYS.replace("SCHEMA", &schema);
     assert_eq!(cluster.sql(&keys).unwrap(), "", "primary keys begin with the shard");
-    let collations = format!(
-        "select string_agg(c.relname || '.' || a.attname, ' ') from pg_attribute a
-         join pg_class c on c.oid = a.attrelid join pg_collation o on o.oid = a.attcollation
-         where c.relnamespace = '{schema}'::regnamespace and c.relkind = 'r' and o.collname <> 'C'"
-    );
+    let collations = COLLATIONS.replace("SCHEMA", &schema);
     assert_eq!(cluster.sql(&collations).unwrap(), "", "text is compared by its bytes");
 }
 
