@@ -451,7 +451,7 @@ fn a_shard_that_cannot_be_trusted_ends_the_whole_engine() {
     let healthy = hallway.engine();
     let (good, bad) = (hallway.named(1, 0), hallway.named(2, 0));
     [&good, &bad].into_iter().for_each(|home| healthy.settle(home));
-    let database = Rotten { database: hallway.database.clone(), shard: 2 };
+    let database = Rotten { database: hallway.database, shard: 2 };
     let options = Options {
         on_fatal: Some(Box::new(move |fatal: &Fatal| tx.send(fatal.code).unwrap())),
         ..Options::default()

@@ -65,7 +65,7 @@ fn a_newer_schema_is_refused_unless_it_says_that_we_may() {
     let schema = schema_of(&url);
     drop(Database::open(&url, Options::default()).unwrap());
     let set = |key: &str, value: &str| {
-        let sql = SET.replace("SCHEMA", &schema).replace("VALUE", value).replace("KEY", key);
+        let sql = SET.replace("SCHEMA", schema).replace("VALUE", value).replace("KEY", key);
         cluster.sql(&sql).unwrap();
     };
     set("schema", "999");
@@ -101,14 +101,14 @@ fn every_table_is_explained_or_known_by_its_name_and_people_can_read_it() {
     let mut view = View::new(0);
     commit(&mut store, &mut view).unwrap();
     for view in ["items", "tasks", "events"] {
-        cluster.sql(&COUNT.replace("SCHEMA", &schema).replace("VIEW", view)).unwrap();
+        cluster.sql(&COUNT.replace("SCHEMA", schema).replace("VIEW", view)).unwrap();
     }
     let told = store.describe();
     assert_eq!(told.kind, "postgres");
     assert!(told.place.starts_with("postgres://postgres@/"), "{}", told.place);
-    let keys = KEYS.replace("SCHEMA", &schema);
+    let keys = KEYS.replace("SCHEMA", schema);
     assert_eq!(cluster.sql(&keys).unwrap(), "", "primary keys begin with the shard");
-    let collations = COLLATIONS.replace("SCHEMA", &schema);
+    let collations = COLLATIONS.replace("SCHEMA", schema);
     assert_eq!(cluster.sql(&collations).unwrap(), "", "text is compared by its bytes");
 }
 

@@ -80,7 +80,7 @@ fn things_are_found_in_whichever_shard_they_are() {
         assert_eq!(view.leases.get(&lease.id).unwrap(), Some(lease));
         assert_eq!(view.batches.get(&batch.id).unwrap(), Some(batch));
         assert_eq!(reader.events(item.id, 0, 9).unwrap().len(), 1);
-        assert_eq!(reader.items(collection.id, ItemId(0), 9).unwrap(), [item.clone()]);
+        assert_eq!(reader.items(collection.id, ItemId(0), 9).unwrap(), std::slice::from_ref(item));
     }
     assert_eq!(view.due_leases.first(&(), 5).unwrap().count(), 2);
     let batches: BTreeSet<BatchId> =
