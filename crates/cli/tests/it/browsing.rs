@@ -25,7 +25,8 @@ fn a_task_is_watched_while_it_runs() {
     let lab = Lab::new();
     let gate = lab.path("gate").display().to_string();
     let up = lab.up();
-    let script = format!("while [ ! -e {gate} ]; do sleep 0.05; done");
+    let script =
+        format!("echo half done; while [ ! -e {gate} ]; do sleep 0.05; done; echo all done");
     lab.with_flow("f.yaml", &format!("tasks: [{{ name: s, shell: sh, script: {script:?} }}]"));
     let browser = Browser::open(true);
     sign_in(&lab, &browser);
@@ -37,10 +38,13 @@ fn a_task_is_watched_while_it_runs() {
     browser.click("td.address a");
     browser.until("running for");
     browser.eval("window.mark = 'same page'");
+    browser.until("half done");
+    assert!(!browser.text().contains("all done"), "{}", browser.text());
     std::fs::write(&gate, "").unwrap();
     browser.until_so("done", |b| {
         b.eval("return !!document.querySelector('#state .state.done')") == true
     });
+    browser.until("all done");
     assert_eq!(browser.eval("return window.mark"), "same page");
     assert_eq!(browser.complaints(), Vec::<String>::new());
 }

@@ -25,7 +25,7 @@ use crate::problem::{Answer, Fault};
 const WINDOW: i64 = 10_000;
 /// Windows one page goes through: a rare state among very many tasks takes several pages, and none
 /// of them takes long.
-const WINDOWS_MAX: usize = 3;
+const WINDOWS_MAX: usize = 2;
 
 /// Which tasks.
 #[derive(Default, Deserialize)]

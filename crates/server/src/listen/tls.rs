@@ -84,7 +84,8 @@ impl Tls {
         }
     }
 
-    fn reload(&self) {
+    /// Reads the files again. What cannot be used is reported, and the old pair stays.
+    pub fn reload(&self) {
         match read(&self.pair.files) {
             Ok(fresh) => {
                 *self.pair.newest.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(fresh);

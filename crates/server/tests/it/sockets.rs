@@ -1,8 +1,11 @@
 //! Real sockets: what is not HTTP, what is too much of it, and the end.
 
 use std::net::SocketAddr;
+use std::sync::Arc;
 
 use armarius_server::listen;
+use armarius_server::listen::tls::{Files, Tls};
+use rustls::{ClientConfig, RootCertStore};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 use tokio::sync::oneshot;
@@ -11,12 +14,19 @@ use tokio::task::JoinHandle;
 use crate::lab::Lab;
 
 async fn serve(lab: &Lab) -> (SocketAddr, oneshot::Sender<()>, JoinHandle<()>) {
+    serve_with(lab, None).await
+}
+
+async fn serve_with(
+    lab: &Lab,
+    tls: Option<Tls>,
+) -> (SocketAddr, oneshot::Sender<()>, JoinHandle<()>) {
     let listener = listen::bind("127.0.0.1:0".parse().unwrap()).await.unwrap();
     let address = listener.local_addr().unwrap();
     let (end, ended) = oneshot::channel();
     let app = lab.app.clone();
     let serving = tokio::spawn(async move {
-        listen::serve(listener, app, None, async move { drop(ended.await) }).await.await;
+        listen::serve(listener, app, tls, async move { drop(ended.await) }).await.await;
     });
     (address, end, serving)
 }
@@ -77,4 +87,61 @@ fn only_loopback_is_private() {
     ] {
         assert_eq!(listen::is_private(&address.parse().unwrap()), private, "{address}");
     }
+}
+
+/// A certificate for `localhost`, and a client that trusts it alone.
+fn certificate(folder: &std::path::Path) -> (Files, Arc<ClientConfig>) {
+    let made = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
+    let files = Files { cert: folder.join("cert.pem"), key: folder.join("key.pem") };
+    std::fs::write(&files.cert, made.cert.pem()).unwrap();
+    std::fs::write(&files.key, made.signing_key.serialize_pem()).unwrap();
+    let mut roots = RootCertStore::empty();
+    roots.add(made.cert.der().clone()).unwrap();
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let client = ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .unwrap()
+        .with_root_certificates(roots)
+        .with_no_client_auth();
+    (files, Arc::new(client))
+}
+
+async fn ask_encrypted(address: SocketAddr, client: Arc<ClientConfig>) -> std::io::Result<String> {
+    let stream = TcpStream::connect(address).await?;
+    let name = "localhost".try_into().unwrap();
+    let mut stream = tokio_rustls::TlsConnector::from(client).connect(name, stream).await?;
+    stream.write_all(b"GET /healthz HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n").await?;
+    let mut answer = String::new();
+    drop(stream.read_to_string(&mut answer).await);
+    Ok(answer.lines().next().unwrap_or_default().to_owned())
+}
+
+#[tokio::test]
+async fn an_encrypted_server_answers_and_takes_a_new_certificate() {
+    let (lab, folder) = (Lab::new(), tempfile::tempdir().unwrap());
+    let (files, client) = certificate(folder.path());
+    let tls = Tls::open(files).unwrap();
+    let (address, _end, _serving) = serve_with(&lab, Some(tls.clone())).await;
+    assert_eq!(ask_encrypted(address, client.clone()).await.unwrap(), "HTTP/1.1 200 OK");
+    // Who speaks plainly is not answered, and nobody else is hurt.
+    let plain = say(address, "GET /healthz HTTP/1.1\r\nhost: a\r\n\r\n").await;
+    assert!(!plain.contains("200"), "{plain}");
+    // What cannot be used changes nothing.
+    std::fs::write(folder.path().join("cert.pem"), "nonsense").unwrap();
+    tls.reload();
+    assert_eq!(ask_encrypted(address, client.clone()).await.unwrap(), "HTTP/1.1 200 OK");
+    let (_, other) = certificate(folder.path());
+    tls.reload();
+    assert!(ask_encrypted(address, client).await.is_err(), "the old one is still shown");
+    assert_eq!(ask_encrypted(address, other).await.unwrap(), "HTTP/1.1 200 OK");
+}
+
+#[test]
+fn a_pair_that_cannot_be_used_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let (files, _) = certificate(folder.path());
+    let missing = Files { cert: folder.path().join("none.pem"), key: files.key.clone() };
+    assert!(Tls::open(missing).unwrap_err().to_string().contains("none.pem"));
+    let swapped = Files { cert: files.key.clone(), key: files.cert.clone() };
+    assert!(Tls::open(swapped).is_err());
 }
