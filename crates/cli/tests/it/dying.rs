@@ -177,6 +177,7 @@ fn a_worker_that_lost_its_lease_stops_and_publishes_nothing() {
     let page = lab.json(&["item", "events", "maps/page/1"]);
     let names: Vec<&str> =
         page["entries"].as_array().unwrap().iter().filter_map(|e| e["name"].as_str()).collect();
-    assert_eq!(names.iter().filter(|name| name.starts_with("task.leased")).count(), 2, "{page}");
+    let leased = names.iter().filter(|name| **name == "task.leased").count();
+    assert!(leased >= 2, "{page}");
     assert!(!names.contains(&"task.failed") && !names.contains(&"task.done"), "{page}");
 }
