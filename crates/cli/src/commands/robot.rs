@@ -149,7 +149,7 @@ fn wakes(query: &Query) -> String {
         ("", &query.success),
         ("failed ", &query.failed),
         ("no ", &query.absent),
-        ("old ", &query.stale),
+        ("no or old ", &query.stale),
         ("kind ", &query.kinds),
         ("type ", &query.types),
         ("key ", &query.items),

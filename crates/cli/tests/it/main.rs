@@ -9,6 +9,7 @@ mod copying;
 mod dying;
 mod isolating;
 mod lab;
+mod line;
 mod lists;
 mod output;
 mod posting;

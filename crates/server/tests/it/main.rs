@@ -12,6 +12,7 @@ mod output;
 mod pages;
 mod reading;
 mod rehearsing;
+mod robots;
 mod signing;
 mod sockets;
 mod working;

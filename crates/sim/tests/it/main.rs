@@ -16,4 +16,5 @@ mod doctor;
 mod failover;
 mod faults;
 mod named;
+mod robots;
 mod several;

@@ -1,0 +1,173 @@
+//! A robot comes to an archive on one server while another one commits events: nobody is forgotten.
+
+use std::time::{Duration, Instant};
+
+use armarius_core::Command;
+use armarius_core::address::ItemAddress;
+use armarius_core::command::PutItem;
+use armarius_core::decide::{query_holds, standing};
+use armarius_core::event::Outcome;
+use armarius_core::flow::{On, codec};
+use armarius_core::task::State;
+use armarius_core::text::Name;
+use armarius_engine::seam::Database;
+use armarius_engine::{Engine, Handle, Options, Request};
+use armarius_store::memory::Shards;
+use armarius_store::{Clock, World};
+
+use crate::differential::complaints;
+
+/// Items of the archive: several pieces of a registration.
+const ITEMS: usize = 6_000;
+/// How long a registration may take.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+fn actor() -> Name {
+    Name::trusted("op")
+}
+
+fn item(n: usize) -> ItemAddress {
+    ItemAddress {
+        collection: Name::trusted("c"),
+        kind: Name::trusted("page"),
+        key: format!("p{n}").into(),
+    }
+}
+
+fn event(n: usize, name: &str, ok: bool) -> Command {
+    let outcome = if ok { Outcome::Success } else { Outcome::Failure };
+    Command::AddEvent { item: item(n), name: Name::trusted(name), outcome, detail: None }
+}
+
+fn robot(version: usize) -> Command {
+    let query =
+        ["\"success\":[\"scan\"]", "\"success\":[\"scan\"],\"absent\":[\"x\"]"][version % 2];
+    let json = format!(
+        "{{\"name\":\"ocr\",\"on\":{{\"items\":{{{query}}}}},\"records\":\"ocr\",\
+         \"tasks\":[{{\"name\":\"s\",\"run\":\"outside\"}}]}}"
+    );
+    let flow = Box::new(codec::from_text(&json).unwrap());
+    Command::ApplyFlow { collection: Name::trusted("c"), flow }
+}
+
+fn send(handle: &Handle, commands: Vec<Command>) {
+    for bulk in commands.chunks(500) {
+        let request =
+            |command: &Command| Request { actor: actor(), idem: None, command: command.clone() };
+        for outcome in handle.submit_many(bulk.iter().map(request).collect()) {
+            outcome.unwrap();
+        }
+    }
+}
+
+fn lay_down(handle: &Handle) {
+    let collection = Command::PutCollection { name: Name::trusted("c"), notify: Vec::new() };
+    handle.call(actor(), None, collection).unwrap();
+    let put = |n| {
+        let (priority, ordinal, types, attributes) = (None, None, None, None);
+        Command::PutItem(PutItem { item: item(n), priority, ordinal, types, attributes })
+    };
+    send(handle, (0..ITEMS).map(put).collect());
+    send(handle, (0..ITEMS).filter(|n| n % 3 == 0).map(|n| event(n, "scan", true)).collect());
+}
+
+/// One server registers and changes the robot, the other one commits events that concern it.
+fn together(one: &Handle, other: &Handle) {
+    lay_down(one);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            for version in 0..3 {
+                one.call(actor(), None, robot(version)).unwrap();
+                std::thread::sleep(Duration::from_millis(3));
+            }
+        });
+        scope.spawn(|| {
+            // The last item first: the registration and the news meet in the middle.
+            let news = (0..ITEMS).rev().map(|n| match n % 4 {
+                0 => event(n, "scan", true),
+                1 => event(n, "scan", false),
+                2 => event(n, "x", true),
+                _ => Command::TouchItem { item: item(n), detail: None },
+            });
+            send(other, news.collect());
+        });
+    });
+}
+
+/// Whether errands are pending.
+fn is_busy(dump: &World) -> bool {
+    !dump.errands.is_empty()
+}
+
+/// Every item that satisfies the robot's query has its task, and no other one has.
+fn check(world: &World) {
+    assert_eq!(complaints(world), Vec::<String>::new());
+    let flow = world.flows.values().find(|flow| &*flow.name == "ocr").unwrap();
+    let On::Items(query) = &world.versions[&flow.version].def.on else { panic!("no robot") };
+    let mut waiting = 0;
+    for item in world.items.values().filter(|item| &*item.kind == "page") {
+        let wanted = query_holds(query, item, |name| {
+            world.marks.get(&(item.id, name.clone())).and_then(|mark| standing(mark, item))
+        });
+        let own = world.bodies.values().filter(|body| body.item == item.id);
+        let ready = own.filter(|body| world.tasks[&body.id].state == State::Ready).count();
+        assert_eq!(ready, usize::from(wanted), "item {}", item.key);
+        waiting += ready;
+    }
+    assert!(waiting > ITEMS / 10, "only {waiting} items wait");
+}
+
+fn wait(dump: impl Fn() -> World) -> World {
+    let until = Instant::now() + PATIENCE;
+    loop {
+        let world = dump();
+        if !is_busy(&world) {
+            return world;
+        }
+        assert!(Instant::now() < until, "the registration does not end");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+pub(crate) fn two_servers_register_and_commit(database: &dyn Database, dump: impl Fn() -> World) {
+    let engine = || Engine::start_all(database, Options::default()).unwrap();
+    let (one, other) = (engine(), engine());
+    together(&one.handle(), &other.handle());
+    check(&wait(dump));
+    one.stop().unwrap();
+    other.stop().unwrap();
+}
+
+#[test]
+fn registration_on_one_server_while_another_commits_forgets_nobody() {
+    let database = Shards::new(1, Clock::default());
+    two_servers_register_and_commit(&database, || database.dump(0));
+}
+
+#[test]
+fn registration_while_events_come_on_sqlite_forgets_nobody() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.db");
+    let store = armarius_store::Sqlite::open(&path, armarius_store::Options::small()).unwrap();
+    let engine = Engine::start(Box::new(store), Options::default()).unwrap();
+    together(&engine.handle(), &engine.handle());
+    let until = Instant::now() + PATIENCE;
+    let pending = || {
+        let handle = engine.handle();
+        handle
+            .question(|reader| {
+                let mut view = armarius_core::View::new(0);
+                let need = armarius_core::Need::Errands((), None, 1);
+                reader.look(&[need], &mut view, true)?;
+                Ok(view.errands.first(&(), 1).is_ok_and(|mut list| list.next().is_some()))
+            })
+            .unwrap()
+    };
+    while pending() {
+        assert!(Instant::now() < until, "the registration does not end");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    engine.stop().unwrap();
+    let store = armarius_store::Sqlite::open(&path, armarius_store::Options::small()).unwrap();
+    check(&store.dump().unwrap());
+}
