@@ -9,19 +9,12 @@ pub(crate) struct Log {
     #[arg(
         long = "log-format",
         value_name = "FORMAT",
-        env = "ARMARIUS_LOG_FORMAT",
         default_value = "text",
         help_heading = "Log"
     )]
     format: Format,
     /// What is written: error, warn, info or debug (every request)
-    #[arg(
-        long = "log",
-        value_name = "LEVEL",
-        env = "ARMARIUS_LOG",
-        default_value = "info",
-        help_heading = "Log"
-    )]
+    #[arg(long = "log", value_name = "LEVEL", default_value = "info", help_heading = "Log")]
     level: Level,
 }
 
