@@ -2,7 +2,7 @@
 
 use armarius_wire::v1::{
     Page, batch, claim, collection, event, feed, flow, hold, item, key, lease, login, outbox,
-    output, report, round, schedule, status, task, why, worker,
+    output, report, robot, round, schedule, status, task, why, worker,
 };
 use schemars::{JsonSchema, SchemaGenerator};
 use serde_json::{Value, json};
@@ -180,6 +180,30 @@ pub(super) const CALLS: &[Call] = &[
         "Deletes an item: its work is cancelled, its history stays",
     )
     .query(&[DRY]),
+    call(
+        ("GET", "/api/v1/robots"),
+        "listRobots",
+        "The assembly line: robots, and who waits for whom",
+    )
+    .query(&[("collection", "only this one")])
+    .gives::<robot::Line>(200, "All of them, and whose events they look at."),
+    call(("GET", "/api/v1/robots/{collection}/{robot}"), "showRobot", "One robot")
+        .gives::<robot::Robot>(200, "What wakes it, and how it stands."),
+    call(
+        ("POST", "/api/v1/items/find"),
+        "findItems",
+        "Items by what happened to them, as a robot's trigger finds them",
+    )
+    .takes::<item::Find>()
+    .gives::<Page<item::Item>>(200, "A page; it may be short and still have a next one."),
+    call(
+        ("POST", "/api/v1/items/rewind"),
+        "rewindItem",
+        "Makes an item's events from one on invisible to robots; nothing is erased",
+    )
+    .query(&[DRY])
+    .takes::<item::Rewind>()
+    .gives::<item::Rewound>(200, "The event that says so, and what is invisible now."),
     call(("POST", "/api/v1/items/touch"), "touchItem", "An item's content changed")
         .query(&[DRY])
         .takes::<item::Touch>()
