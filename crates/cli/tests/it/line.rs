@@ -163,8 +163,7 @@ fn a_history_goes_out_and_comes_back_as_premis() {
         lines.map(|line| line.trim().to_owned()).collect()
     };
     let copy = lab.ok(&["item", "premis", "maps/copy/1"]);
-    assert_eq!(ids(&copy), ids(&out[0]));
-    assert_eq!(ids(&copy), ids(&out[1]));
+    assert_eq!([ids(&out[0]), ids(&out[1])], [ids(&copy), ids(&copy)]);
     assert_eq!(ids(&copy).len(), 2);
 
     let danish = schemas.join("../kbdk/EventNoDetails.xml");

@@ -142,6 +142,6 @@ fn a_pair_that_cannot_be_used_is_named() {
     let (files, _) = certificate(folder.path());
     let missing = Files { cert: folder.path().join("none.pem"), key: files.key.clone() };
     assert!(Tls::open(missing).unwrap_err().to_string().contains("none.pem"));
-    let swapped = Files { cert: files.key.clone(), key: files.cert.clone() };
+    let swapped = Files { cert: files.key.clone(), key: files.cert };
     assert!(Tls::open(swapped).is_err());
 }

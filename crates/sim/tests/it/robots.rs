@@ -50,7 +50,7 @@ fn robot(version: usize) -> Command {
     Command::ApplyFlow { collection: Name::trusted("c"), flow }
 }
 
-fn send(handle: &Handle, commands: Vec<Command>) {
+fn send(handle: &Handle, commands: &[Command]) {
     for bulk in commands.chunks(500) {
         let request =
             |command: &Command| Request { actor: actor(), idem: None, command: command.clone() };
@@ -67,8 +67,11 @@ fn lay_down(handle: &Handle) {
         let (priority, ordinal, types, attributes) = (None, None, None, None);
         Command::PutItem(PutItem { item: item(n), priority, ordinal, types, attributes })
     };
-    send(handle, (0..ITEMS).map(put).collect());
-    send(handle, (0..ITEMS).filter(|n| n % 3 == 0).map(|n| event(n, "scan", true)).collect());
+    send(handle, &(0..ITEMS).map(put).collect::<Vec<_>>());
+    send(
+        handle,
+        &(0..ITEMS).filter(|n| n % 3 == 0).map(|n| event(n, "scan", true)).collect::<Vec<_>>(),
+    );
 }
 
 /// One server registers and changes the robot, the other one commits events that concern it.
@@ -89,7 +92,7 @@ fn together(one: &Handle, other: &Handle) {
                 2 => event(n, "x", true),
                 _ => Command::TouchItem { item: item(n), detail: None },
             });
-            send(other, news.collect());
+            send(other, &news.collect::<Vec<_>>());
         });
     });
 }
