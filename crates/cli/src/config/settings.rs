@@ -335,8 +335,19 @@ pub(crate) fn example() -> String {
         "# Settings of Armarius. A flag goes before the environment, that before this file.\n\
          # Lines that begin with #= show the defaults; take the sign away to change one.\n",
     );
-    let mut section = "";
+    // A section may stand in a file only once, wherever its settings stand in the table.
+    let section_of = |setting: &Setting| setting.key.split_once('.').map_or("", |(home, _)| home);
+    let mut sections: Vec<&str> = Vec::new();
     for setting in SETTINGS {
+        if !sections.contains(&section_of(setting)) {
+            sections.push(section_of(setting));
+        }
+    }
+    let place = |setting: &&Setting| sections.iter().position(|s| *s == section_of(setting));
+    let mut all: Vec<&Setting> = SETTINGS.iter().collect();
+    all.sort_by_key(place);
+    let mut section = "";
+    for setting in all {
         let (home, name) = setting.key.split_once('.').unwrap_or(("", setting.key));
         if home != section {
             text.push_str(&format!("\n[{home}]\n"));
