@@ -149,11 +149,13 @@ impl Lab {
     pub(crate) fn wait(&self, task: &str, states: &[&str]) -> Value {
         let until = Instant::now() + PATIENCE;
         loop {
-            let shown = self.json(&["task", "show", task]);
-            if states.contains(&shown["state"].as_str().unwrap()) {
+            // A task that something else must wake first is not there yet.
+            let said = self.say(&["task", "show", task, "--json"]);
+            let shown: Value = serde_json::from_str(&said.out).unwrap_or_default();
+            if shown["state"].as_str().is_some_and(|state| states.contains(&state)) {
                 return shown;
             }
-            assert!(Instant::now() < until, "{task} is still {shown}");
+            assert!(Instant::now() < until, "{task} is still {shown}{}", said.err);
             std::thread::sleep(LOOK);
         }
     }
