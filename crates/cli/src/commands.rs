@@ -24,6 +24,7 @@ mod schedule;
 mod secret;
 mod serve;
 mod status;
+mod store;
 mod submit;
 mod task;
 mod top;
@@ -99,6 +100,8 @@ pub(crate) enum Command {
     Backup(backup::Args),
     /// Brings a backup back into an empty data folder.
     Restore(restore::Args),
+    /// Stores: copy a whole archive from one into another.
+    Store(store::Args),
     /// Measures the engine, or the machine below it.
     Bench(bench::Args),
     /// Settings: what they are, and where each comes from.
@@ -141,6 +144,7 @@ pub(crate) fn run(command: Command, config: Option<PathBuf>) -> anyhow::Result<E
         Command::Doctor(args) => doctor::run(args),
         Command::Backup(args) => backup::run(args),
         Command::Restore(args) => restore::run(args),
+        Command::Store(args) => store::run(args),
         Command::Bench(args) => bench::run(args),
         Command::Config(args) => config::run(args, config),
         Command::Completions(args) => completions::run(args),

@@ -82,3 +82,31 @@ fn what_cannot_be_reached_is_said_without_its_secret() {
         assert!(!said.out.contains("s3cret") && !said.err.contains("s3cret"), "{}", said.out);
     }
 }
+
+#[test]
+fn an_archive_moves_from_a_file_into_a_database_and_goes_on_there() {
+    let (lab, url) = (Lab::new(), url());
+    let out = lab.folder("marks").join("maps");
+    let mut up = lab.up();
+    lab.with_flow("f.yaml", &FLOW.replace("OUT", &out.display().to_string()));
+    lab.ok(&["submit", "f", "maps/page/1"]);
+    assert_eq!(read_soon(&out).trim(), "1");
+    lab.wait("f.s@maps/page/1", &["done"]);
+    let copy = ["store", "copy", "sqlite:armarius-data/armarius.db", &url, "--json"];
+    let busy = lab.say(&copy);
+    assert_eq!(busy.code, 69, "a server has it open: {}{}", busy.out, busy.err);
+    up.signal(Signal::TERM);
+    assert_eq!(up.end(), Some(0));
+    let said = lab.ok(&copy);
+    assert!(said.contains("\"tasks\":1") && !said.contains("s3cret"), "{said}");
+    let again = lab.say(&copy);
+    assert_eq!(again.code, 69, "the target is not empty: {}{}", again.out, again.err);
+    assert!(!again.err.contains("s3cret"), "{}", again.err);
+    // The history is there, keys are, and work goes on.
+    std::fs::remove_file(&out).unwrap();
+    let args = ["up", "--store", &url, "--listen", "127.0.0.1:0"];
+    let _up = lab.start(&args, "listening on");
+    assert_eq!(lab.json(&["task", "show", "f.s@maps/page/1"])["state"], "done");
+    lab.ok(&["submit", "f", "maps/page/2"]);
+    assert_eq!(read_soon(&out).trim(), "2");
+}
