@@ -131,7 +131,7 @@ impl Reader for PostgresReader {
             desk.learn(vec![name])?;
             // A name that no row ever had has no number, and marks nothing.
             let ids: Vec<i64> = desk.words.ids(name).iter().map(|id| i64::from(*id)).collect();
-            let mut script = desk.ask_shards()?;
+            let mut script = Script::default();
             script
                 .with_list(Kind::I4, ids)?
                 .with(Kind::I2, item::outcome_code(outcome))?
@@ -178,11 +178,11 @@ fn limit(max: usize) -> i64 {
     i64::try_from(max).unwrap_or(i64::MAX)
 }
 
-// What a reader filters by: below $2, queues $3, states $4, item $5, batch $6, at most $7 of each
-// shard; each empty when it does not matter.
+// What a reader filters by: below $2, above $8, queues $3, states $4, item $5, batch $6, at most $7
+// of each shard; each empty when it does not matter.
 macro_rules! wanted {
     () => {
-        " and t.id < $2
+        " and t.id < $2 and t.id > $8
           and (cardinality($3::bigint[]) = 0 or b.queue = any($3::bigint[]))
           and (cardinality($4::smallint[]) = 0 or t.state = any($4::smallint[]))
           and ($5::bigint is null or b.item = $5) and ($6::bigint is null or b.batch = $6)
@@ -294,6 +294,7 @@ fn ask(
         .with(Kind::I8, filter.item.map(|i| i.0))?
         .with(Kind::I8, filter.batch.map(|b| b.0))?
         .with(Kind::I8, limit(filter.max))?
+        .with(Kind::I8, filter.above.map_or(i64::MIN, |t| t.0))?
         .ask(sql)?;
     let rows = desk.rows(script, &[])?;
     let both = |row| {

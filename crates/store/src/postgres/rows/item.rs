@@ -63,25 +63,27 @@ const BY_KEY: &str = "select t.id, k.collection, k.kind, k.key
                         and t.kind = k.kind and t.key = k.key limit 1) as t
     where t.shard = any($1::smallint[])";
 
-// Names are ordered as text, not by their numbers.
+// Names are ordered as text, not by their numbers. The few marks of an item come first: the other
+// way round all words would be walked in their order until enough of them marked it.
 const MARK_NAMES_AFTER: &str = "select t.item, t.text, k.nth
     from unnest($2::bigint[], $3::text[], $4::bigint[])
         with ordinality as k(item, name, lim, nth)
     cross join unnest($1::smallint[]) as s(shard)
     cross join lateral (
         select m.item, w.text from mark as m
-        join word as w on w.shard = m.shard and w.id = m.name
+        cross join lateral (select w.text from word as w
+                            where w.shard = m.shard and w.id = m.name limit 1) as w
         where m.shard = s.shard and m.item = k.item and w.text > k.name
         order by w.text limit k.lim) as t";
 
-/// Items by name and outcome of their marks: shards, then name, outcome, item and how many.
+/// Items by outcome of their marks: names, outcome, item and how many. The number of a name belongs
+/// to one shard.
 pub(in crate::postgres) const MARKED_AFTER: &str = "select t.item
-    from unnest($2::integer[]) as k(name)
-    cross join unnest($1::smallint[]) as s(shard)
+    from unnest($1::integer[]) as k(name)
     cross join lateral (
-        select m.item from mark as m where m.shard = s.shard and m.name = k.name
-        and m.outcome = $3 and m.item > $4 order by m.item limit $5) as t
-    order by t.item limit $5";
+        select m.item from mark as m where m.name = k.name
+        and m.outcome = $2 and m.item > $3 order by m.item limit $4) as t
+    order by t.item limit $4";
 
 pub(in crate::postgres) fn write(pen: &mut Pen<'_>, view: &View, highest: Highest) -> Answer<()> {
     let words = pen.words;

@@ -274,7 +274,8 @@ comment on table mark is 'An item''s newest event of one name.';
 comment on column mark.hidden is 'Rewound: invisible to triggers.';
 comment on column mark.imported is
     'It came with an imported history, and never covers one of this place.';
-create index mark_name on mark (shard, name, outcome, item);
+-- Items by what happened to them and how it ended; the number of a name belongs to one shard.
+create index mark_name on mark (name, outcome, item);
 
 create table body (
     id          bigint not null,
