@@ -117,8 +117,6 @@ pub(crate) fn within(caller: &Caller, collection: &str) -> Result<(), Fault> {
 
 fn authenticate(app: &App, request: &Request) -> Result<Caller, Fault> {
     let headers = request.headers();
-    let from = from(app, request);
-    refuse_shut(app, from)?;
     let Some(value) = headers.get(AUTHORIZATION) else {
         return by_cookie(app, request);
     };
@@ -126,8 +124,9 @@ fn authenticate(app: &App, request: &Request) -> Result<Caller, Fault> {
     let key = text.split_once(' ').filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"));
     let caller = key.and_then(|(_, key)| app.keys().caller(key.trim()));
     caller.ok_or_else(|| {
-        mistake(app, from);
-        Fault::own(Own::KeyRefused, "this key opens nothing here", "ask an admin for a key")
+        let why = "this key opens nothing here";
+        let fault = Fault::own(Own::KeyRefused, why, "ask an admin for a key");
+        mistake(app, from(app, request), fault)
     })
 }
 
@@ -190,20 +189,15 @@ pub(crate) fn from(app: &App, request: &Request) -> Option<IpAddr> {
     last.and_then(|address| address.parse().ok()).or(peer)
 }
 
-/// Refuses those who were wrong too often.
-pub(crate) fn refuse_shut(app: &App, from: Option<IpAddr>) -> Result<(), Fault> {
-    if !from.is_some_and(|from| app.rates().is_shut(from)) {
-        return Ok(());
+/// A wrong key or code: counted, and when there were too many from one address nothing more is
+/// said. Whoever has a good key is never kept waiting by others at the same address.
+pub(crate) fn mistake(app: &App, from: Option<IpAddr>, fault: Fault) -> Fault {
+    if from.is_none_or(|from| app.rates().may_err(from)) {
+        return fault;
     }
     app.traffic().slowed.fetch_add(1, Ordering::Relaxed);
     let why = "too many wrong keys or codes came from this address";
-    Err(Fault::own(Own::TooMany, why, "wait a moment"))
-}
-
-/// Counts a wrong key or code.
-pub(crate) fn mistake(app: &App, from: Option<IpAddr>) {
-    // Whether this was the last one is asked at the next request.
-    let _ = from.is_none_or(|from| app.rates().may_err(from));
+    Fault::own(Own::TooMany, why, "wait a moment")
 }
 
 impl<S: Sync> FromRequestParts<S> for Caller {

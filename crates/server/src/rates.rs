@@ -24,7 +24,7 @@ pub struct Rate {
 }
 
 /// What a key may ask for. A worker with bulk requests needs a few a second.
-pub(crate) const PER_KEY: Rate = Rate { per_second: 2_000.0, burst: 4_000.0 };
+pub(crate) const PER_KEY: Rate = Rate { per_second: 10_000.0, burst: 20_000.0 };
 /// How many requests without a good key, and tries to sign in, an address may make.
 pub(crate) const MISTAKES: Rate = Rate { per_second: 5.0, burst: 50.0 };
 
@@ -48,11 +48,6 @@ impl Rates {
     /// Whether an address may make another mistake now; this one is counted.
     pub(crate) fn may_err(&self, from: IpAddr) -> bool {
         self.mistakes.take(&network(from), Instant::now())
-    }
-
-    /// Whether an address has made too many mistakes; nothing is counted.
-    pub(crate) fn is_shut(&self, from: IpAddr) -> bool {
-        self.mistakes.is_empty_for(&network(from), Instant::now())
     }
 }
 
@@ -94,11 +89,6 @@ impl<K: Eq + Hash + Clone> Buckets<K> {
         *level = (left, now);
         true
     }
-
-    fn is_empty_for(&self, who: &K, now: Instant) -> bool {
-        let levels = self.levels.lock().unwrap_or_else(PoisonError::into_inner);
-        levels.get(who).is_some_and(|level| self.rate.after(*level, now) < 1.0)
-    }
 }
 
 impl Rate {
@@ -119,7 +109,6 @@ mod tests {
         let now = Instant::now();
         let taken = (0..5).map(|_| buckets.take(&1, now)).collect::<Vec<_>>();
         assert_eq!(taken, [true, true, true, false, false]);
-        assert!(buckets.is_empty_for(&1, now));
         assert!(buckets.take(&2, now), "another one has its own");
         let later = now + Duration::from_secs(1);
         let taken = (0..3).map(|_| buckets.take(&1, later)).collect::<Vec<_>>();

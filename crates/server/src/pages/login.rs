@@ -14,7 +14,7 @@ use serde::Deserialize;
 use super::frame;
 use crate::app::App;
 use crate::body::{Form, Params};
-use crate::identity::{cookie, cookie_name, from, is_ours, mistake, not_ours, refuse_shut};
+use crate::identity::{cookie, cookie_name, from, is_ours, mistake, not_ours};
 use crate::problem::{Answer, Fault, Own};
 
 /// What a link says.
@@ -72,7 +72,6 @@ struct Given {
 /// `POST /login`
 pub(super) async fn sign_in(State(app): State<App>, request: Request) -> Answer {
     let from = from(&app, &request);
-    refuse_shut(&app, from)?;
     if !is_ours(request.headers()) {
         return Err(not_ours());
     }
@@ -84,10 +83,9 @@ pub(super) async fn sign_in(State(app): State<App>, request: Request) -> Answer 
         app.keys().caller(given.key.trim()).map(|caller| caller.key)
     };
     let Some(key) = key.filter(|key| app.keys().holder(key).is_some()) else {
-        mistake(&app, from);
         let why = "this code or key opens nothing: a code works once, and not for long";
         let hint = "`armarius login` prints a fresh link";
-        return Err(Fault::own(Own::KeyRefused, why, hint));
+        return Err(mistake(&app, from, Fault::own(Own::KeyRefused, why, hint)));
     };
     let secret = app.sessions().open(&key);
     let secret = secret.map_err(|e| Fault::own(Own::Internal, e.to_string(), "report it"))?;

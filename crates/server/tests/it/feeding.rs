@@ -155,3 +155,40 @@ async fn the_end_of_the_server_ends_it() {
     let end = tokio::time::timeout(PATIENCE, client.body.frame()).await.unwrap();
     assert!(end.is_none());
 }
+
+#[tokio::test]
+async fn several_shards_are_told_together_and_resumed_each() {
+    let lab = Lab::sharded(4);
+    let homes = ["maps", "books", "films", "prints", "coins"];
+    for home in homes {
+        lab.put(&format!("/api/v1/collections/{home}"), json!({})).await.expect(204);
+        lab.flow(home, "ocr", "tasks: [{name: scan, run: outside}]").await.expect(201);
+    }
+    let mut client = Client::open(&lab, &lab.admin, "/api/v1/feed").await;
+    let (hello, start, _) = client.next().await;
+    assert_eq!((&*hello, start.split(',').count()), ("hello", 4), "{start}");
+    for n in 0..4 {
+        for home in homes {
+            lab.submit(&format!("{home}/page/{n}")).await;
+        }
+    }
+    let all = client.events(20).await;
+    let mut told = texts(&all);
+    told.sort_unstable();
+    let mut wanted: Vec<String> =
+        (0..4).flat_map(|n| homes.map(|home| format!("{home}/page/{n} 1 task.ready"))).collect();
+    wanted.sort_unstable();
+    assert_eq!(told, wanted);
+    for place in [0, 7, 18] {
+        let path = format!("/api/v1/feed?after={}", all[place].1);
+        let mut again = Client::open(&lab, &lab.admin, &path).await;
+        let rest = again.events(all.len() - place - 1).await;
+        let (mut rest, mut wanted) = (texts(&rest), texts(&all[place + 1..]));
+        rest.sort_unstable();
+        wanted.sort_unstable();
+        assert_eq!(rest, wanted, "after {}", all[place].1);
+    }
+    // Pages and lists show all shards.
+    let page = lab.get("/api/v1/tasks?max=100").await.expect(200);
+    assert_eq!(page["entries"].as_array().unwrap().len(), 20);
+}

@@ -3,11 +3,12 @@
 use std::sync::Arc;
 
 use armarius_core::text::Name;
-use armarius_engine::seam::Store as _;
+use armarius_engine::seam::{Database as _, Description, Store as _};
 use armarius_engine::{Engine, Options};
 use armarius_server::keys::Ring;
 use armarius_server::{App, Settings, Shelf, router};
-use armarius_store::{Memory, OutputFiles};
+use armarius_store::memory::Shards;
+use armarius_store::{Clock, Memory, OutputFiles};
 use armarius_wire::v1::key::Role;
 use axum::Router;
 use axum::body::Body;
@@ -60,6 +61,17 @@ impl Lab {
         let store = Memory::new();
         let description = store.describe();
         let engine = Engine::start(Box::new(store), Options::default()).unwrap();
+        Self::on(engine, description, settings)
+    }
+
+    /// On a database of several shards.
+    pub(crate) fn sharded(shards: u16) -> Self {
+        let database = Shards::new(shards, Clock::default());
+        let engine = Engine::start_all(&database, Options::default()).unwrap();
+        Self::on(engine, database.describe(), Settings::default())
+    }
+
+    fn on(engine: Engine, description: Description, settings: Settings) -> Self {
         let keys = Ring::open(engine.handle()).unwrap();
         let admin = keys
             .add(&Name::trusted("root"), &Name::trusted("admin"), Role::Admin, &[])

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use armarius_server::listen;
 use armarius_server::listen::tls::{Files, Tls};
+use armarius_server::{Rate, Settings};
 use rustls::{ClientConfig, RootCertStore};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
@@ -98,11 +99,13 @@ fn certificate(folder: &std::path::Path) -> (Files, Arc<ClientConfig>) {
     let mut roots = RootCertStore::empty();
     roots.add(made.cert.der().clone()).unwrap();
     let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let client = ClientConfig::builder_with_provider(provider)
+    let mut client = ClientConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()
         .unwrap()
         .with_root_certificates(roots)
         .with_no_client_auth();
+    // A resumed connection would not look at the certificate again.
+    client.resumption = rustls::client::Resumption::disabled();
     (files, Arc::new(client))
 }
 
@@ -144,4 +147,20 @@ fn a_pair_that_cannot_be_used_is_named() {
     assert!(Tls::open(missing).unwrap_err().to_string().contains("none.pem"));
     let swapped = Files { cert: files.key.clone(), key: files.cert };
     assert!(Tls::open(swapped).is_err());
+}
+
+#[tokio::test]
+async fn who_guesses_is_slowed_and_who_knows_is_not() {
+    let mistakes = Rate { per_second: 0.001, burst: 3.0 };
+    let lab = Lab::with(Settings { mistakes, ..Settings::default() });
+    let (address, _end, _serving) = serve(&lab).await;
+    let ask = async |key: &str| {
+        let head = "GET /api/v1/stats HTTP/1.1\r\nhost: a\r\nconnection: close\r\n";
+        say(address, &format!("{head}authorization: Bearer {key}\r\n\r\n")).await
+    };
+    for _ in 0..3 {
+        assert_eq!(ask("ark_x_y").await, "HTTP/1.1 401 Unauthorized");
+    }
+    assert_eq!(ask("ark_x_y").await, "HTTP/1.1 429 Too Many Requests");
+    assert_eq!(ask(&lab.admin).await, "HTTP/1.1 200 OK");
 }
