@@ -255,11 +255,17 @@ impl Desk<'_> {
             list.take(FILL_ITEMS_MAX + 1).map(|(id, ())| *id).collect()
         };
         let chunk = items.get(..FILL_ITEMS_MAX).unwrap_or(&items);
-        self.preload_robot(&robot, chunk)?;
+        let candidates = self.preload_robot(&robot, chunk)?;
+        // As it was before this piece: what is opened here is not withdrawn here.
+        let withdraws = self.may_withdraw(&robot)?;
         let mut last = cursor;
         for item in chunk {
             let before = self.view.events.len();
-            self.ask_robot(&robot, *item, Occasion { depth: 0, rewound: false })?;
+            if candidates.binary_search(item).is_ok() {
+                self.ask_robot(&robot, *item, Occasion { depth: 0, rewound: false })?;
+            } else if withdraws {
+                self.withdraw(&robot, *item, false)?;
+            }
             last = item.0;
             // Only what was written counts: most items are merely looked at.
             let written = self.view.events.len() - before;

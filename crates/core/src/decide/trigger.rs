@@ -294,7 +294,7 @@ impl Desk<'_> {
     /// The trigger holds no longer: what nobody has taken yet is withdrawn. What is in a worker's
     /// hands runs on and its result is recorded, unless the item was rewound: then it loses its
     /// token. A round that somebody asked for needs no trigger.
-    fn withdraw(&mut self, robot: &Robot, item: ItemId, rewound: bool) -> Rule<()> {
+    pub(super) fn withdraw(&mut self, robot: &Robot, item: ItemId, rewound: bool) -> Rule<()> {
         let mut states = vec![State::Waiting, State::Held, State::Ready];
         if rewound {
             states.push(State::Leased);
@@ -318,8 +318,9 @@ impl Desk<'_> {
         Ok(())
     }
 
-    /// Asks for what [`Desk::ask_robot`] will read for many items, wave by wave.
-    pub(super) fn preload_robot(&self, robot: &Robot, items: &[ItemId]) -> Rule<()> {
+    /// Asks for what [`Desk::ask_robot`] will read for many items, wave by wave. Answers those that
+    /// may satisfy the trigger, in order; all others do not.
+    pub(super) fn preload_robot(&self, robot: &Robot, items: &[ItemId]) -> Rule<Vec<ItemId>> {
         let view = &self.view;
         self.require(items.iter().filter_map(|id| view.items.missing(id)))?;
         let mut left: Vec<ItemId> = Vec::with_capacity(items.len());
@@ -351,18 +352,17 @@ impl Desk<'_> {
             let marks = names.iter().filter_map(|n| view.marks.missing(&(*id, (*n).clone())));
             marks.chain(view.heads.missing(id))
         }))?;
-        self.preload_rounds(robot, if self.may_withdraw(robot)? { items } else { &left })
+        self.preload_rounds(robot, if self.may_withdraw(robot)? { items } else { &left })?;
+        Ok(left)
     }
 
-    fn may_withdraw(&self, robot: &Robot) -> Rule<bool> {
+    /// Whether a robot has anything that could be withdrawn.
+    pub(super) fn may_withdraw(&self, robot: &Robot) -> Rule<bool> {
         Ok(self.robot_count(robot, &[State::Waiting, State::Held, State::Ready])? > 0)
     }
 
     fn preload_rounds(&self, robot: &Robot, items: &[ItemId]) -> Rule<()> {
         let view = &self.view;
-        if self.robot_count(robot, &State::ALL)? == 0 {
-            return Ok(());
-        }
         self.require(items.iter().filter_map(|id| view.heads.missing(id)))?;
         let flow = robot.flow;
         self.require(items.iter().filter_map(|id| view.latest_rounds.missing(&(*id, flow))))?;

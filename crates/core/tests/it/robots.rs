@@ -123,14 +123,17 @@ fn a_robot_registered_late_is_asked_about_every_item() {
             script += &format!("event i{i} scan ok\n");
         }
     }
-    script += ROBOT;
     let mut lab = crate::lab::Lab::new();
+    // Only the registration is decided on slices, too: it must not ask item by item.
     lab.slices = false;
     lab.run(&script);
     lab.slices = true;
+    lab.run(ROBOT);
     lab.errands();
     lab.run("counts s -> 5 ready");
     lab.run("remove-flow r\nerrands\ncounts s -> 5 cancelled");
+    lab.run("flow all success= records=all: t\nerrands\ncounts t -> 500 ready");
+    lab.run("flow all success=scan records=all: t\nerrands\ncounts t -> 5 ready, 495 cancelled");
     lab.check_history();
 }
 
@@ -446,6 +449,6 @@ fn robots_that_would_wake_each_other_for_ever_are_refused() {
         flow b success=a records=b touches: s -> no: bad-flow
         item i
         event i scan ok
-        claim w -> b.s@i",
+        claim w -> a.s@i",
     );
 }
