@@ -36,6 +36,16 @@ fn line(lab: &Lab) {
     assert_eq!((said.code, said.err.as_str()), (0, ""), "a whole line has nothing to warn of");
 }
 
+/// Waits until a robot's task came to be and ended so.
+#[track_caller]
+fn ends(lab: &Lab, task: &str, state: &str) {
+    lab.until(task, || {
+        let said = lab.say(&["task", "show", task, "--json"]);
+        let shown: serde_json::Value = serde_json::from_str(&said.out).unwrap_or_default();
+        said.code == 0 && shown["state"] == state
+    });
+}
+
 fn keys(found: &serde_json::Value) -> Vec<&str> {
     found["entries"].as_array().unwrap().iter().map(|i| i["key"].as_str().unwrap()).collect()
 }
@@ -52,9 +62,9 @@ fn pages_go_along_the_line_and_a_broken_one_stops_where_it_should() {
     for n in 1..=3 {
         lab.ok(&["item", "put", &format!("scans/page/p{n}")]);
     }
-    lab.wait("validation.count@scans/page/p1", &["done"]);
-    lab.wait("validation.count@scans/page/p3", &["done"]);
-    lab.wait("format.identify@scans/page/p2", &["failed"]);
+    ends(&lab, "validation.count@scans/page/p1", "done");
+    ends(&lab, "validation.count@scans/page/p3", "done");
+    ends(&lab, "format.identify@scans/page/p2", "failed");
     let small = std::fs::read_to_string(lab.path("small/p1")).unwrap();
     assert!(small.starts_with("P2\n3 3\n255\n"), "{small}");
 
@@ -79,13 +89,13 @@ fn pages_go_along_the_line_and_a_broken_one_stops_where_it_should() {
     let told =
         lab.ok(&["rewind", "scans/page/p2", "--from", "checksummed", "--reason", "new scan"]);
     assert!(told.contains("robots no longer see checksummed, identified"), "{told}");
-    lab.wait("validation.count@scans/page/p2", &["done"]);
+    ends(&lab, "validation.count@scans/page/p2", "done");
     assert_eq!(keys(&find(&["--failed", "identified"])), Vec::<&str>::new());
 
     // A page that changes goes through the whole line again.
     std::fs::write(lab.path("pages/p1"), page(20, 20)).unwrap();
     lab.ok(&["item", "touch", "scans/page/p1"]);
-    lab.wait("validation.count@scans/page/p1~2", &["done"]);
+    ends(&lab, "validation.count@scans/page/p1~2", "done");
     lab.until("the line is at rest", || {
         keys(&find(&["--success", "validated", "--stale", "derived"])).is_empty()
     });
@@ -103,7 +113,7 @@ fn a_robot_can_be_paused_and_goes_on() {
     assert_eq!(shown["paused"]["reason"], "disk full");
     assert_eq!(shown["tasks"]["ready"], 1);
     lab.ok(&["robot", "resume", "scans", "checksum"]);
-    lab.wait("validation.count@scans/page/p1", &["done"]);
+    ends(&lab, "validation.count@scans/page/p1", "done");
     assert_eq!(lab.say(&["robot", "resume", "scans", "checksum"]).code, 1);
 }
 
