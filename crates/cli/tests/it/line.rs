@@ -175,15 +175,19 @@ fn a_history_goes_out_and_comes_back_as_premis() {
     let copy = lab.ok(&["item", "premis", "maps/copy/1"]);
     assert_eq!([ids(&out[0]), ids(&out[1])], [ids(&copy), ids(&copy)]);
     assert_eq!(ids(&copy).len(), 2);
+}
 
-    let danish = schemas.join("../kbdk/EventNoDetails.xml");
-    let danish = danish.to_str().unwrap();
-    lab.ok(&["item", "import", danish, "--into", "maps/batch-item"]);
+#[test]
+fn histories_of_others_are_read_and_bombs_are_not() {
+    let lab = Lab::new();
+    let _up = lab.start(&["serve", "--listen", "127.0.0.1:0"], "listening on");
+    lab.ok(&["collection", "put", "maps"]);
+    let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("../bridges/tests/fixtures/premis");
+    let danish = fixtures.join("kbdk/EventNoDetails.xml");
+    lab.ok(&["item", "import", danish.to_str().unwrap(), "--into", "maps/batch-item"]);
     let shown = lab.json(&["item", "show", "maps/batch-item/B400022028254-RT1"]);
-    assert_eq!(
-        (&shown["marks"][0]["name"], &shown["marks"][0]["imported"]),
-        (&"Data_Received".into(), &true.into())
-    );
+    let mark = &shown["marks"][0];
+    assert_eq!((&mark["name"], &mark["imported"]), (&"Data_Received".into(), &true.into()));
     lab.write("bad.xml", "<!DOCTYPE premis [<!ENTITY a 'b'>]><premis>&a;</premis>");
     let said = lab.say(&["item", "import", "bad.xml", "--into", "maps/page"]);
     assert!(said.code != 0 && said.err.contains("a document type is not read"), "{}", said.err);

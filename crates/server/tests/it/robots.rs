@@ -67,7 +67,7 @@ async fn the_line_shows_its_stations_and_how_they_hang_together() {
     assert_eq!(ocr["query"]["stale"], json!(["ocr"]), "its default is shown");
     assert!(ocr["waiting_since"].is_string());
     let edge = json!({
-        "collection": "maps", "from": "ocr", "event": "ocr", "to": "check", "how": "success"
+        "collection": "maps", "from": "ocr", "event": "ocr", "to": "check", "how": "success",
     });
     assert!(line["edges"].as_array().unwrap().contains(&edge), "{line}");
     let hold = json!({ "on": { "collection": "maps", "flow": "ocr" }, "reason": "tea" });
