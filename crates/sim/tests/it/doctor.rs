@@ -61,8 +61,8 @@ const FAULTS: &[(&str, &str)] = &[
     ("update task set state = 5 where id = (select min(id) from task where state = 4)", "row says"),
     ("update task set token = 0 where state = 4", "is below granted token"),
     ("delete from task where id = (select max(id) from task)", "has events but no row"),
-    ("delete from mark where true", "is not its newest event"),
-    ("update mark set n = n + 1", "is not its newest event"),
+    ("delete from mark where true", "is None, events say"),
+    ("update mark set n = n + 1", "events say"),
     ("delete from ready where task = (select max(task) from ready)", "waits at []"),
     ("update ready set queue = queue + 1000", "stands in the wrong queue"),
     ("insert into ready select queue, behind, ord, task + 5000 from ready limit 1", "has no row"),
@@ -82,7 +82,7 @@ const FAULTS: &[(&str, &str)] = &[
     ("update slots set used = used + 1", "taken,"),
     ("delete from slots", "taken, but has no row"),
     ("delete from body where id = (select min(id) from body)", "has no body"),
-    ("update task set hold = null where state = 1", "held is false"),
+    ("update task set state = 1 where id = (select min(id) from task where state = 2)", "held is false"),
     ("delete from event where n = 2 and item = (select max(item) from event where n > 2)", "follows event"),
 ];
 

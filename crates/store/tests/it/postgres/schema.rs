@@ -1,5 +1,7 @@
 //! The schema: made once, refused when it is not ours, explained.
 
+use std::time::Duration;
+
 use armarius_core::view::View;
 use armarius_engine::seam::{Database as _, Store as _};
 use armarius_store::Postgres;
@@ -87,7 +89,14 @@ fn tables_of_another_program_are_left_alone() {
 #[test]
 fn a_database_that_is_not_there_is_named() {
     let url = Cluster::shared().fresh_url().replace("/postgres?", "/nowhere?");
-    assert!(refusal(&url).contains("nowhere"), "{}", refusal(&url));
+    // A server that is busy with others may first say that.
+    let mut said = String::new();
+    let named = (0..100).any(|_| {
+        said = refusal(&url);
+        std::thread::sleep(Duration::from_millis(50));
+        said.contains("nowhere")
+    });
+    assert!(named, "{said}");
     let said = refusal("postgres:///a?host=/no/such/folder");
     assert!(said.contains("/no/such/folder"), "{said}");
 }
