@@ -15,8 +15,9 @@ use crate::exit::Fatal;
 /// Rows one group may write.
 pub const GROUP_ROWS_MAX: usize = 20_000;
 /// Commands in line or under way from which on a group takes only half of them, so that one half is
-/// decided while the other is being written. Below it handing over costs more than it gains.
-pub const FLY_COMMANDS_MIN: usize = 16;
+/// decided while the other is being written. Below it two small commits cost more than one: with 64
+/// single commands the smaller groups took a third of the throughput.
+pub const FLY_COMMANDS_MIN: usize = 256;
 /// Bytes of text the commands of one group may carry.
 pub const GROUP_BYTES_MAX: usize = 16 * 1024 * 1024;
 /// Time one group may spend deciding.
