@@ -45,7 +45,19 @@ impl Heart {
     }
 
     /// Keeps a lease alive until what is returned is dropped.
-    pub(super) fn keep(&self, lease: &str, pulse: Pulse) -> Kept<'_> {
+    pub(super) fn keep(&self, lease: &str, mut pulse: Pulse) -> Kept<'_> {
+        // The claim may have waited for longer than the lease lives: its age says nothing then, and
+        // only a renewal tells.
+        let asked = Instant::now();
+        if pulse.renewed.elapsed() >= pulse.ttl / BEATS_PER_TTL
+            && let Ok(renewed) = self.client.heartbeat(lease, &Heartbeat { progress: Vec::new() })
+        {
+            pulse.renewed = asked;
+            pulse.ttl = Duration::from_secs(renewed.ttl_s);
+            if renewed.stop.iter().any(|stop| stop.task == pulse.task) {
+                pulse.run.reins.wish(Wish::Stop);
+            }
+        }
         self.lock().insert(lease.to_owned(), pulse);
         self.came.notify_all();
         Kept { heart: self, lease: lease.to_owned() }

@@ -187,3 +187,18 @@ fn the_guides_worker_in_curl_works() {
     assert_eq!(told["pages"], 3, "{told}");
     assert_eq!(told["log"], "scanning ocr.scan@maps/page/7 at 300 dpi\n");
 }
+
+/// A claim may wait for longer than the lease it brings will live.
+#[test]
+fn a_short_lease_that_came_late_is_kept() {
+    let lab = Lab::new();
+    let _server = lab.up();
+    lab.with_flow("s.yaml", "tasks: [{ name: s, command: [sleep, '5'], ttl: 3s }]");
+    let soon = std::time::SystemTime::now() + std::time::Duration::from_secs(5);
+    let soon = soon.duration_since(std::time::UNIX_EPOCH).unwrap().as_secs();
+    let soon = armarius_core::ids::Time(i64::try_from(soon).unwrap() * 1_000_000);
+    let soon = armarius_wire::v1::time::text(soon);
+    lab.ok(&["submit", "s", "maps/page/1", "--not-before", &soon]);
+    let shown = lab.wait("s.s@maps/page/1", &["done", "failed"]);
+    assert_eq!((&shown["state"], &shown["attempts"]), (&"done".into(), &1.into()), "{shown}");
+}
