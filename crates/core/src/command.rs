@@ -1,5 +1,11 @@
 //! The one way in: every change of the world is one of these commands.
 
+mod archive;
+
+pub use archive::{
+    About, CausedBy, Complaint, Definitions, PlanRevision, PutArchive, Sight, StartFlow,
+};
+
 use crate::address::{ItemAddress, TaskAddress};
 use crate::event::{Hash, Outcome, Said};
 use crate::flow::{Class, Flow, Way};
@@ -179,6 +185,45 @@ pub enum Command {
         /// Which.
         batch: BatchId,
     },
+    /// Watches an archive, or changes what is said about it.
+    PutArchive(PutArchive),
+    /// Watches an archive no more; its history stays.
+    RemoveArchive {
+        /// Which.
+        archive: Name,
+    },
+    /// Goes on with an archive that was stopped.
+    ResumeArchive {
+        /// Which.
+        archive: Name,
+    },
+    /// A duty: somebody looked at an archive's repository.
+    LookedAt {
+        /// Which.
+        archive: Name,
+        /// What it showed.
+        sight: Sight,
+    },
+    /// Somebody says that an archive has a revision.
+    NoticeRevision {
+        /// The archive.
+        archive: Name,
+        /// The revision.
+        revision: i64,
+    },
+    /// Plans the next revision of an archive.
+    PlanRevision(Box<PlanRevision>),
+    /// Passes over the revision that is awaited: nothing of it runs.
+    SkipRevision {
+        /// The archive.
+        archive: Name,
+        /// The revision.
+        revision: i64,
+        /// Why.
+        reason: Text,
+    },
+    /// Starts a flow of an archive at a revision.
+    StartFlow(Box<StartFlow>),
     /// Makes a key.
     MakeKey(MakeKey),
     /// Changes what a key is for.

@@ -4,6 +4,7 @@
 //! · [`lines`] (where a ready task waits for its turn) · [`follow`] (what a fact causes for others)
 //! · then the commands.
 
+mod archive;
 mod batch;
 mod claim;
 mod collection;
@@ -21,6 +22,7 @@ mod operator;
 mod outbox;
 mod plan;
 mod report;
+mod revision;
 mod rewind;
 mod said;
 mod schedule;
@@ -30,6 +32,8 @@ mod trigger;
 pub use claim::check_claim;
 pub use key::HOUSE;
 pub use lines::limits_of;
+pub(crate) use revision::PLAN_OF;
+pub use revision::{KIND as REVISION_KIND, address as revision_address};
 pub use trigger::{Standing, fits as query_fits, holds as query_holds, standing};
 
 use crate::command::{Call, Command};
@@ -86,6 +90,16 @@ fn answer(desk: &mut Desk<'_>) -> Result<Reply, Stop> {
         Command::RetryBatch { batch } => batch::retry(desk, *batch),
         Command::ReportBatch { batch } => batch::report_again(desk, *batch),
         Command::DeleteBatch { batch } => batch::delete(desk, *batch),
+        Command::PutArchive(put) => archive::put(desk, put),
+        Command::RemoveArchive { archive } => archive::remove(desk, archive),
+        Command::ResumeArchive { archive } => archive::resume(desk, archive),
+        Command::LookedAt { archive, sight } => archive::looked(desk, archive, sight),
+        Command::NoticeRevision { archive, revision } => revision::notice(desk, archive, *revision),
+        Command::PlanRevision(plan) => revision::plan(desk, plan),
+        Command::SkipRevision { archive, revision, reason } => {
+            revision::skip(desk, archive, *revision, reason)
+        }
+        Command::StartFlow(start) => revision::start(desk, start),
         Command::MakeKey(make) => key::make(desk, make),
         Command::ChangeKey(change) => key::change(desk, change),
         Command::RevokeKey { id } => key::revoke(desk, id),

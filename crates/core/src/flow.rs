@@ -6,6 +6,7 @@
 
 pub mod check;
 pub mod codec;
+pub mod filter;
 
 use std::collections::BTreeMap;
 
@@ -367,6 +368,8 @@ pub const TTL_DEFAULT: Span = Span::seconds(30);
 pub const BACKOFF_DEFAULT: Backoff = Backoff { min: Span::seconds(10), max: Span::seconds(3_600) };
 /// The built-in step that stands for work done by whoever claims it.
 pub const RUN_OUTSIDE: &str = "outside";
+/// The built-in step that is done as soon as what it depends on is settled: a place to wait for.
+pub const RUN_MILESTONE: &str = "milestone";
 
 impl Flow {
     /// A flow somebody starts by hand, with every default and no steps yet.
@@ -420,6 +423,15 @@ impl Step {
             exit_codes: BTreeMap::new(),
             late: Late::Record,
             limit: None,
+        }
+    }
+
+    /// Whether it is done by itself as soon as nothing is left to wait for.
+    #[must_use]
+    pub fn is_milestone(&self) -> bool {
+        match &self.action {
+            Action::Run(name) => name.as_str() == RUN_MILESTONE,
+            Action::Command(_) | Action::Script { .. } => false,
         }
     }
 

@@ -49,6 +49,20 @@ pub const TTL_SECONDS_MIN: i64 = 1;
 pub const TTL_SECONDS_MAX: i64 = 604_800;
 /// Most grants of one task that may lapse before it counts as poison.
 pub const LAPSES_MAX: u32 = 3;
+/// Longest path or URL of a repository, branch or identity.
+pub const PLACE_BYTES_MAX: usize = 4_096;
+/// Archives a shard may have.
+pub const ARCHIVES_MAX: usize = 10_000;
+/// How far ahead of the planned revision a notice may be.
+pub const NOTICE_AHEAD_MAX: i64 = 1_000_000;
+/// Changed paths that are passed on with a revision.
+pub const CHANGED_PATHS_MAX: usize = 10_000;
+/// Longest part of a commit message that is kept.
+pub const MESSAGE_BYTES_MAX: usize = 1_024;
+/// Complaints that are kept of an invalid definition.
+pub const COMPLAINTS_MAX: usize = 50;
+/// Revisions made by tasks that may stand behind one another before nothing more is run.
+pub const CAUSAL_DEPTH_MAX: u32 = 8;
 /// Keys there may be, revoked ones that are still remembered included.
 pub const KEYS_MAX: usize = 10_000;
 /// Most collections one key may be limited to.

@@ -24,6 +24,8 @@ macro_rules! codes {
 codes! {
     /// The collection does not exist.
     NoSuchCollection = "no-such-collection",
+    /// The archive does not exist.
+    NoSuchArchive = "no-such-archive",
     /// The item does not exist.
     NoSuchItem = "no-such-item",
     /// The flow does not exist in that collection.

@@ -3,7 +3,7 @@
 use crate::ids::{
     BatchId, CollectionId, FlowId, HoldId, ItemId, LeaseId, Span, TaskId, Token, VersionId,
 };
-use crate::rows::{Body, Item, Version};
+use crate::rows::{Archive, Body, Item, Version};
 use crate::text::Name;
 
 /// An answer.
@@ -132,4 +132,6 @@ pub struct GrantedTask {
     pub body: Body,
     /// The version whose step it is.
     pub version: Version,
+    /// The archive, if the collection is one.
+    pub archive: Option<Archive>,
 }

@@ -3,6 +3,7 @@
 //! Rows that change often ([`Task`], [`Lease`], ranks in lines) are small and stand apart from
 //! bodies that never change ([`Item`], [`Body`]) and from history, which only grows.
 
+mod archive;
 mod batch;
 mod errand;
 mod idem;
@@ -14,6 +15,7 @@ mod registry;
 mod round;
 mod task;
 
+pub use archive::{Archive, ArchiveKind, ArchiveState};
 pub use batch::{Batch, BatchState, Member};
 pub use errand::{Errand, Follow};
 pub use idem::{Idem, Made};

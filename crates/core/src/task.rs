@@ -7,6 +7,7 @@
 //!                plan             release│ └─────────────┤ again, lapse, give-back
 //!                                  held ◄┘ hold          │ fail, lapse
 //!                                                        └────────────► failed ── retry ──► ready
+//!   waiting · ready ── pass ──► done (a milestone)
 //!   waiting · held · ready · leased · failed ── supersede, withdraw, skip, cancel ──► cancelled
 //! ```
 
@@ -117,6 +118,8 @@ pub enum Verb {
     Late,
     /// An operator wants another attempt.
     Retry,
+    /// It is a milestone: it is done as soon as nothing is left to wait for.
+    Pass,
     /// A newer task replaces it.
     Supersede,
     /// The trigger that opened its round holds no longer.
@@ -129,7 +132,7 @@ pub enum Verb {
 
 impl Verb {
     /// Every verb, in the order of the table.
-    pub const ALL: [Self; 16] = [
+    pub const ALL: [Self; 17] = [
         Self::Plan,
         Self::Unblock,
         Self::Hold,
@@ -142,6 +145,7 @@ impl Verb {
         Self::Lapse,
         Self::Late,
         Self::Retry,
+        Self::Pass,
         Self::Supersede,
         Self::Withdraw,
         Self::Skip,
@@ -164,6 +168,7 @@ impl Verb {
             Self::Lapse => "lapse",
             Self::Late => "late",
             Self::Retry => "retry",
+            Self::Pass => "pass",
             Self::Supersede => "supersede",
             Self::Withdraw => "withdraw",
             Self::Skip => "skip",
@@ -193,6 +198,7 @@ pub const TABLE: &[Row] = &[
     (Verb::Lapse,     &[Some(Leased)],                                                  &[Ready, Failed]),
     (Verb::Late,      &[Some(Held), Some(Ready), Some(Failed)],                         &[Done]),
     (Verb::Retry,     &[Some(Failed), Some(Cancelled)],                                 &[Ready, Waiting]),
+    (Verb::Pass,      &[Some(Waiting), Some(Ready)],                                    &[Done]),
     (Verb::Supersede, &[Some(Waiting), Some(Held), Some(Ready), Some(Leased), Some(Failed)], &[Cancelled]),
     (Verb::Withdraw,  &[Some(Waiting), Some(Held), Some(Ready), Some(Leased)],          &[Cancelled]),
     (Verb::Skip,      &[Some(Waiting), Some(Held), Some(Ready), Some(Leased), Some(Failed)], &[Cancelled]),

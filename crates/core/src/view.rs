@@ -21,9 +21,9 @@ use crate::ids::{
 };
 use crate::refusal::Refusal;
 use crate::rows::{
-    Batch, Body, Collection, Counter, Destination, Edge, Errand, FlowRow, Hold, Idem, Item,
-    ItemKey, Key, Lease, Letter, Manifest, Mark, Member, Queue, Rank, Round, RoundKey, Schedule,
-    Scope, Slots, Target, Task, TaskKey, Version,
+    Archive, Batch, Body, Collection, Counter, Destination, Edge, Errand, FlowRow, Hold, Idem,
+    Item, ItemKey, Key, Lease, Letter, Manifest, Mark, Member, Queue, Rank, Round, RoundKey,
+    Schedule, Scope, Slots, Target, Task, TaskKey, Version,
 };
 use crate::text::{Name, Text};
 
@@ -303,6 +303,8 @@ sheet! {
         schedules: Schedule(ScheduleId) => Schedule, Whole;
         /// Keys by public part.
         keys: Key(Name) => Key, Whole;
+        /// Archives, by collection.
+        archives: Archive(CollectionId) => Archive, Whole;
         /// Running numbers.
         counters: Counter(Counter) => i64, Whole;
         /// Versions of flows.

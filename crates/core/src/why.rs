@@ -7,10 +7,10 @@ use std::collections::BTreeSet;
 use std::fmt;
 
 use crate::address::{ItemAddress, TaskAddress};
-use crate::decide::limits_of;
+use crate::decide::{PLAN_OF, limits_of};
 use crate::flow::Way;
 use crate::ids::{BatchId, HoldId, ItemId, LeaseId, TaskId, Time};
-use crate::rows::{BatchState, Body, Queue, Rank, Scope, Spot, Target, Task};
+use crate::rows::{ArchiveState, BatchState, Body, Queue, Rank, Scope, Spot, Target, Task};
 use crate::task::{Cause, State};
 use crate::view::{Stop, View};
 
@@ -127,6 +127,9 @@ impl Asker<'_> {
         for target in &targets {
             node.because.push(match target {
                 Target::Task(id) => self.task(*id, depth + 1)?,
+                Target::Absent(address) if address.starts_with(PLAN_OF) => {
+                    self.plan(task, address)?
+                }
                 Target::Absent(address) => {
                     Node::new(format!("{address} does not exist yet"), task.since)
                         .clear("submit it, or skip the task that waits for it")
@@ -138,6 +141,33 @@ impl Asker<'_> {
             node.because.push(Node::new(format!("and {left} more"), task.since));
         }
         Ok(node)
+    }
+
+    /// A revision that is not planned: its archive waits for it, or for an earlier one.
+    fn plan(&self, task: &Task, address: &str) -> Result<Node, Stop> {
+        let Some(body) = self.view.bodies.get(&task.id)? else {
+            return Ok(Node::new(address, task.since));
+        };
+        let home = self.view.flows.get(&body.flow)?.map(|f| f.collection);
+        let archive = match home {
+            Some(home) => self.view.archives.get(&home)?,
+            None => None,
+        };
+        let (Some(archive), Some(home)) = (archive, home) else {
+            return Ok(Node::new(address, task.since));
+        };
+        let name = self.view.collections.get(&home)?.map_or("", |c| c.name.as_str());
+        let (revision, since) = archive.awaited().unwrap_or((archive.planned + 1, task.since));
+        let node = Node::new(format!("awaiting revision {revision} of archive {name}"), since);
+        Ok(match archive.state {
+            ArchiveState::Watched => {
+                node.clear(format!("armarius archive show {name}, or skip the revision"))
+            }
+            ArchiveState::Unreachable | ArchiveState::Stopped | ArchiveState::Removed => {
+                let what = format!("the archive is {}: {}", archive.state.as_str(), archive.reason);
+                node.because(Node::new(what, archive.since).clear("see to the repository"))
+            }
+        })
     }
 
     fn ready(&mut self, mut node: Node, task: &Task, body: &Body) -> Result<Node, Stop> {

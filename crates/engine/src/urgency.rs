@@ -1,6 +1,6 @@
 //! Which line a command waits in, and whether it needs room for new work.
 
-use armarius_core::command::Command;
+use armarius_core::command::{Command, Definitions, PlanRevision};
 
 /// A line of waiting commands. The order here is the order in which a group serves them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -52,6 +52,7 @@ impl Urgency {
             | Command::Wake
             | Command::ExpireHolds
             | Command::Refresh
+            | Command::LookedAt { .. }
             | Command::RunErrand { .. } => Self::Errand,
             Command::Claim(_) => Self::Claim,
             Command::PutCollection { .. }
@@ -74,6 +75,10 @@ impl Urgency {
             | Command::DeleteBatch { .. }
             | Command::MakeKey(_)
             | Command::ChangeKey(_)
+            | Command::PutArchive(_)
+            | Command::RemoveArchive { .. }
+            | Command::ResumeArchive { .. }
+            | Command::SkipRevision { .. }
             | Command::RevokeKey { .. }
             | Command::RaiseEpoch
             | Command::Recall => Self::Action,
@@ -81,6 +86,9 @@ impl Urgency {
             | Command::TouchItem { .. }
             | Command::AddEvent { .. }
             | Command::AddSaid(_)
+            | Command::NoticeRevision { .. }
+            | Command::PlanRevision(_)
+            | Command::StartFlow(_)
             | Command::Submit(_)
             | Command::Post { .. } => Self::Submission,
         }
@@ -97,6 +105,10 @@ pub(crate) fn needs_room(command: &Command) -> bool {
         | Command::TouchItem { .. }
         | Command::AddEvent { .. }
         | Command::AddSaid(_)
+        | Command::PutArchive(_)
+        | Command::NoticeRevision { .. }
+        | Command::PlanRevision(_)
+        | Command::StartFlow(_)
         | Command::Submit(_)
         | Command::Claim(_)
         | Command::OpenBatch { .. }
@@ -128,6 +140,10 @@ pub(crate) fn needs_room(command: &Command) -> bool {
         | Command::RunErrand { .. }
         | Command::MakeKey(_)
         | Command::ChangeKey(_)
+        | Command::RemoveArchive { .. }
+        | Command::ResumeArchive { .. }
+        | Command::LookedAt { .. }
+        | Command::SkipRevision { .. }
         | Command::RevokeKey { .. }
         | Command::RaiseEpoch
         | Command::Recall => false,
@@ -150,6 +166,8 @@ pub(crate) fn text_bytes(command: &Command) -> usize {
         }
         Command::Post { body, .. } => body.len(),
         Command::ApplyFlow { flow, .. } => 1_024 * flow.tasks.len(),
+        Command::PlanRevision(plan) => plan_bytes(plan),
+        Command::StartFlow(start) => 1_024 * start.flow.tasks.len() + start.payload.len(),
         Command::Heartbeat { progress, .. } => 8 * progress.len(),
         Command::Fire { slots, .. } => 8 * slots.len(),
         Command::PutCollection { .. }
@@ -179,8 +197,23 @@ pub(crate) fn text_bytes(command: &Command) -> usize {
         | Command::RunErrand { .. }
         | Command::MakeKey(_)
         | Command::ChangeKey(_)
+        | Command::PutArchive(_)
+        | Command::RemoveArchive { .. }
+        | Command::ResumeArchive { .. }
+        | Command::LookedAt { .. }
+        | Command::NoticeRevision { .. }
+        | Command::SkipRevision { .. }
         | Command::RevokeKey { .. }
         | Command::RaiseEpoch
         | Command::Recall => 0,
     }
+}
+
+fn plan_bytes(plan: &PlanRevision) -> usize {
+    let paths: usize = plan.about.paths.iter().map(|p| p.len()).sum();
+    let definitions: usize = match &plan.definitions {
+        Definitions::Flows(flows) => flows.iter().map(|f| 1_024 * f.tasks.len()).sum(),
+        Definitions::Invalid(complaints) => complaints.iter().map(|c| c.reason.len()).sum(),
+    };
+    paths + definitions
 }

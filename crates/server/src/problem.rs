@@ -22,6 +22,7 @@ pub(crate) fn status_of(code: Code) -> StatusCode {
             StatusCode::BAD_REQUEST
         }
         Code::NoSuchCollection
+        | Code::NoSuchArchive
         | Code::NoSuchItem
         | Code::NoSuchFlow
         | Code::NoSuchTask

@@ -17,9 +17,9 @@ use armarius_core::ids::{
     Time, Token, VersionId,
 };
 use armarius_core::rows::{
-    Batch, Body, Collection, Counter, Destination, Edge, Errand, FlowRow, Hold, Idem, Item, Key,
-    Lease, Letter, Manifest, Mark, Member, Queue, Rank, Round, RoundKey, Schedule, Slots, Target,
-    Task, Version,
+    Archive, Batch, Body, Collection, Counter, Destination, Edge, Errand, FlowRow, Hold, Idem,
+    Item, Key, Lease, Letter, Manifest, Mark, Member, Queue, Rank, Round, RoundKey, Schedule,
+    Slots, Target, Task, Version,
 };
 use armarius_core::text::{Name, Text};
 use armarius_core::view::{CommitHead, View};
@@ -116,6 +116,8 @@ world! {
         schedules: ScheduleId => Schedule;
         /// Keys by public part.
         keys: Name => Key;
+        /// Archives, by collection.
+        archives: CollectionId => Archive;
         /// Running numbers.
         counters: Counter => i64;
         /// Versions of flows.

@@ -266,6 +266,7 @@ fn grant(desk: &mut Desk<'_>, id: TaskId, hand: &mut Hand<'_>) -> Rule<()> {
         attempt: task.attempts,
         collection: desk.collection(item.collection)?.name.clone(),
         step: desk.queue(body.queue)?.step.clone(),
+        archive: desk.view.archives.get(&item.collection)?.cloned(),
         item,
         body: body.clone(),
         version,

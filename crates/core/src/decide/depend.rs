@@ -45,12 +45,14 @@ impl Desk<'_> {
                     return Ok(());
                 }
             }
+            Target::Absent(_) if self.view.blockers.was_put(&task.id, &target) => {}
             Target::Absent(_) => {
                 let absent = self.count(Counter::Absent)?.saturating_add(1);
                 self.view.counters.put(Counter::Absent, absent);
             }
         }
-        if self.view.dependents.seen(&target, &task.id).is_some() {
+        // Two references may mean the same task, and it is waited for once.
+        if self.view.blockers.was_put(&task.id, &target) {
             return Ok(());
         }
         self.link(target, task.id, Edge { when, inner });

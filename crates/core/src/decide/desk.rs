@@ -84,6 +84,18 @@ event_names! {
     SCHEDULE_FIRED = "schedule.fired",
     SCHEDULE_SKIPPED = "schedule.skipped",
     EPOCH_RAISED = "epoch.raised",
+    ARCHIVE_PUT = "archive.put",
+    ARCHIVE_REACHED = "archive.reached",
+    ARCHIVE_UNREACHABLE = "archive.unreachable",
+    ARCHIVE_STOPPED = "archive.stopped",
+    ARCHIVE_RESUMED = "archive.resumed",
+    ARCHIVE_REMOVED = "archive.removed",
+    REVISION_SEEN = "revision.seen",
+    REVISION_PLANNED = "revision.planned",
+    REVISION_INVALID = "revision.invalid",
+    REVISION_RUNAWAY = "revision.runaway",
+    REVISION_UNTRUSTED = "revision.untrusted",
+    REVISION_SKIPPED = "revision.skipped",
     KEY_MADE = "key.made",
     KEY_CHANGED = "key.changed",
     KEY_REVOKED = "key.revoked",
@@ -91,7 +103,7 @@ event_names! {
 
 /// Whether only the rules themselves may write events of this name.
 pub(super) fn is_reserved(name: &Name) -> bool {
-    name.starts_with("task.") || name.starts_with("item.")
+    ["task.", "item.", "revision.", "archive."].iter().any(|prefix| name.starts_with(prefix))
 }
 
 /// The event name of a transition into a state.

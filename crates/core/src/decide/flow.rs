@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::desk::{Desk, FLOW_APPLIED, FLOW_REMOVED, Fact, Rule, is_reserved};
+use super::plan::is_planned;
 use crate::address::ItemAddress;
 use crate::flow::{Flow, On, Step, check, codec};
 use crate::ids::{CollectionId, FlowId, QueueId, ScheduleId, VersionId};
@@ -21,28 +22,39 @@ pub(super) fn apply(desk: &mut Desk<'_>, collection: &Name, given: &Flow) -> Rul
     refuse_wrong(&def)?;
     super::key::refuse_house(collection)?;
     let home = desk.collection_named(collection)?.id;
-    let (mut row, known) = flow_row(desk, home, &def.name)?;
-    let digest = codec::digest(&def);
-    let (version, fresh) = match desk.view.version_digests.get(&(row.id, digest))?.copied() {
-        Some(version) => (version, false),
-        None => (new_version(desk, row.id, digest, &def)?, true),
-    };
-    if known && !row.removed && row.version == version {
-        return Ok(Reply::Flow { flow: row.id, version, fresh: false, warnings: Vec::new() });
-    }
     let warnings = try_on_the_line(desk, home, &def)?;
+    let (flow, version, fresh, changed) = adopt(desk, home, &def)?;
+    let warnings = if changed { warnings } else { Vec::new() };
+    Ok(Reply::Flow { flow, version, fresh, warnings })
+}
+
+/// Makes a checked definition the current version of its flow. Answers whether that version was
+/// unknown, and whether anything changed.
+pub(super) fn adopt(
+    desk: &mut Desk<'_>,
+    home: CollectionId,
+    def: &Flow,
+) -> Rule<(FlowId, VersionId, bool, bool)> {
+    let (mut row, known) = flow_row(desk, home, &def.name)?;
+    if known && !row.removed {
+        let current = desk.view.versions.get(&row.version)?;
+        if current.is_some_and(|version| *version.def == *def) {
+            return Ok((row.id, row.version, false, false));
+        }
+    }
+    let (version, digest, fresh) = version_of(desk, row.id, def)?;
     row.version = version;
     row.removed = false;
     let flow = row.id;
     desk.view.flows.put(flow, row);
-    for step in &def.tasks {
+    for step in def.tasks.iter().filter(|step| is_planned(step)) {
         put_queue(desk, home, flow, step)?;
     }
-    put_schedule(desk, home, flow, &def)?;
+    put_schedule(desk, home, flow, def)?;
     put_robot(desk, home, flow, matches!(def.on, On::Items(_)))?;
     let detail = serde_json::json!({ "flow": def.name.as_str(), "digest": hex(&digest) });
     tell(desk, home, &FLOW_APPLIED, &detail)?;
-    Ok(Reply::Flow { flow, version, fresh, warnings })
+    Ok((flow, version, fresh, true))
 }
 
 /// Refuses a robot that would run for ever among the others, and tells what is probably not meant.
@@ -70,22 +82,58 @@ fn try_on_the_line(desk: &Desk<'_>, home: CollectionId, def: &Flow) -> Rule<Vec<
     }
 }
 
+/// Keeps a checked definition as a version of its flow, without making it the current one.
+pub(super) fn keep(
+    desk: &mut Desk<'_>,
+    home: CollectionId,
+    def: &Flow,
+) -> Rule<(FlowId, VersionId)> {
+    let (mut row, known) = flow_row(desk, home, &def.name)?;
+    let flow = row.id;
+    let (version, _, _) = version_of(desk, flow, def)?;
+    if !known {
+        row.version = version;
+        row.removed = true;
+        desk.view.flows.put(flow, row);
+    }
+    for step in def.tasks.iter().filter(|step| is_planned(step)) {
+        if desk.view.queue_names.get(&(flow, step.name.clone()))?.is_none() {
+            put_queue(desk, home, flow, step)?;
+        }
+    }
+    Ok((flow, version))
+}
+
+fn version_of(desk: &mut Desk<'_>, flow: FlowId, def: &Flow) -> Rule<(VersionId, [u8; 32], bool)> {
+    let digest = codec::digest(def);
+    Ok(match desk.view.version_digests.get(&(flow, digest))?.copied() {
+        Some(version) => (version, digest, false),
+        None => (new_version(desk, flow, digest, def)?, digest, true),
+    })
+}
+
 pub(super) fn remove(desk: &mut Desk<'_>, collection: &Name, name: &Name) -> Rule<Reply> {
     let home = desk.collection_named(collection)?.clone();
-    let mut row = desk.flow_named(&home, name)?.clone();
-    let flow = row.id;
-    row.removed = true;
-    desk.view.flows.put(flow, row);
-    put_robot(desk, home.id, flow, false)?;
-    end_schedule(desk, flow)?;
-    tell(desk, home.id, &FLOW_REMOVED, &serde_json::json!({ "flow": name.as_str() }))?;
+    let flow = desk.flow_named(&home, name)?.id;
+    withdraw(desk, flow)?;
     Ok(Reply::Ok)
 }
 
-fn refuse_wrong(def: &Flow) -> Result<(), Refusal> {
+/// A flow opens no new rounds; what is open goes on.
+pub(super) fn withdraw(desk: &mut Desk<'_>, flow: FlowId) -> Rule<()> {
+    let mut row = desk.flow(flow)?.clone();
+    let (home, name) = (row.collection, row.name.clone());
+    row.removed = true;
+    desk.view.flows.put(flow, row);
+    put_robot(desk, home, flow, false)?;
+    end_schedule(desk, flow)?;
+    tell(desk, home, &FLOW_REMOVED, &serde_json::json!({ "flow": name.as_str() }))
+}
+
+pub(super) fn refuse_wrong(def: &Flow) -> Result<(), Refusal> {
     if let Some(name) = def.records.as_ref().filter(|name| is_reserved(name)) {
         return Err(Refusal::new(Code::BadFlow, format!("event name {name} is reserved"))
-            .hint("record a name that does not begin with task. or item."));
+            .hint("record a name that does not begin with task., item., revision. or archive."));
     }
     let problems = check::check(def);
     let Some(first) = problems.first() else { return Ok(()) };

@@ -124,12 +124,17 @@ impl Desk<'_> {
     }
 
     /// One blocker less; the last one makes the dependent ready.
-    fn satisfy(&mut self, target: &Target, dependent: TaskId) -> Rule<()> {
+    pub(super) fn satisfy(&mut self, target: &Target, dependent: TaskId) -> Rule<()> {
         self.drop_blocker(target, dependent)?;
         let task = self.task(dependent)?.clone();
         if task.state == State::Waiting && task.blockers == 0 {
             let body = self.body(dependent)?.clone();
-            self.shift(task, &body, Move::new(Verb::Unblock, State::Ready))?;
+            let mv = if self.step(&body)?.is_milestone() {
+                Move::new(Verb::Pass, State::Done)
+            } else {
+                Move::new(Verb::Unblock, State::Ready)
+            };
+            self.shift(task, &body, mv)?;
         }
         Ok(())
     }
@@ -161,18 +166,20 @@ impl Desk<'_> {
     fn follow_supersede(&mut self, by: TaskId) -> Rule<Progress> {
         let body = self.body(by)?.clone();
         for reference in self.step(&body)?.cancels.clone() {
-            let queue = match reference {
+            let name = match reference {
                 Reference::Task(name) => {
                     if let Some(task) = self.sibling(&body, &name)?.filter(|t| *t != by) {
                         self.supersede(task, by)?;
                     }
                     continue;
                 }
-                Reference::Prev => body.queue,
-                Reference::PrevTask(name) => self.queue_of(body.flow, &name)?,
+                Reference::Prev => self.queue(body.queue)?.step.clone(),
+                Reference::PrevTask(name) => name,
             };
-            if let Progress::More(n) = self.supersede_earlier(&body, queue)? {
-                return Ok(Progress::More(n));
+            for queue in self.queues_named(body.flow, &name)? {
+                if let Progress::More(n) = self.supersede_earlier(&body, queue)? {
+                    return Ok(Progress::More(n));
+                }
             }
         }
         Ok(Progress::Done)

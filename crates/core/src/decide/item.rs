@@ -18,6 +18,7 @@ pub(super) fn put(desk: &mut Desk<'_>, put: &PutItem) -> Rule<Reply> {
     check_put(put)?;
     refuse_house(&put.item.collection)?;
     let found = desk.find_item(&put.item)?;
+    refuse_revision(desk, &put.item)?;
     let (id, fresh) = match found {
         Some(id) => (id, false),
         None => (desk.new_item(&put.item, put.priority.unwrap_or(0))?, true),
@@ -127,7 +128,7 @@ pub(super) fn check_event(name: &Name, detail: Option<&Text>) -> Result<(), Refu
     check("detail", detail.map_or("", |d| d), 0, DETAIL_BYTES_MAX)?;
     if is_reserved(name) {
         return Err(Refusal::new(Code::BadName, format!("event name {name} is reserved"))
-            .hint("choose a name that does not begin with task. or item."));
+            .hint("choose a name that does not begin with task., item., revision. or archive."));
     }
     if detail.is_some_and(|d| d.starts_with(SAID)) {
         return Err(Refusal::new(Code::BadJson, "the detail's first key `said` is reserved")
@@ -157,6 +158,7 @@ pub(super) fn prioritise(desk: &mut Desk<'_>, at: &ItemAddress, priority: i32) -
 
 /// A tombstone: work is cancelled, history stays.
 pub(super) fn delete(desk: &mut Desk<'_>, at: &ItemAddress) -> Rule<Reply> {
+    refuse_revision(desk, at)?;
     let mut item = living(desk, at)?.clone();
     let id = item.id;
     item.deleted = true;
@@ -165,6 +167,17 @@ pub(super) fn delete(desk: &mut Desk<'_>, at: &ItemAddress) -> Rule<Reply> {
     desk.append(id, fact)?;
     desk.follows.push_back(Follow::DeleteItem(id));
     Ok(Reply::Ok)
+}
+
+/// Revisions of an archive come from its repository, and stay.
+pub(super) fn refuse_revision(desk: &Desk<'_>, at: &ItemAddress) -> Rule<()> {
+    let home = desk.collection_named(&at.collection)?.id;
+    if at.kind.as_str() != super::REVISION_KIND || desk.view.archives.get(&home)?.is_none() {
+        return Ok(());
+    }
+    Err(Refusal::new(Code::WrongState, format!("{at} comes from the archive's repository"))
+        .hint("commit to the repository, or choose another kind")
+        .into())
 }
 
 /// An item that is not deleted.

@@ -54,6 +54,9 @@ impl Desk<'_> {
         let fact = Fact { task: Some(task.id), to: Some(to), ..Fact::default() };
         self.append(body.item, fact)?;
         self.note_instance(body, task.id, true)?;
+        if to == State::Ready && self.step(body)?.is_milestone() {
+            return self.shift(task, body, Move::new(Verb::Pass, State::Done));
+        }
         if to == State::Ready {
             self.stand(&mut task, body)?;
             self.became_ready(body)?;
@@ -83,6 +86,9 @@ impl Desk<'_> {
         }
         let status = self.recount(body, Some(from), mv.to, mv.cause)?;
         self.tell(&task, body, &mv, status)?;
+        if mv.to == State::Ready && self.step(body)?.is_milestone() {
+            return self.shift(task, body, Move::new(Verb::Pass, State::Done));
+        }
         if mv.to == State::Ready {
             self.stand(&mut task, body)?;
             if mv.verb == Verb::Unblock {

@@ -3,6 +3,7 @@
 use super::desk::{Desk, Fact, Rule, TASK_PRIORITY, check_priority};
 use super::moves::Move;
 use crate::event::Outcome;
+use crate::flow::codec::COMMIT;
 use crate::ids::{TaskId, Time};
 use crate::limits::REASON_BYTES_MAX;
 use crate::refusal::{Code, Refusal};
@@ -19,6 +20,7 @@ pub(super) fn retry(desk: &mut Desk<'_>, id: TaskId) -> Rule<Reply> {
 
 pub(super) fn skip(desk: &mut Desk<'_>, id: TaskId, reason: &Text) -> Rule<Reply> {
     check("reason", reason, 0, REASON_BYTES_MAX)?;
+    refuse_commit(desk, id)?;
     let mv = Move::new(Verb::Skip, State::Cancelled).because(Cause::Skipped);
     desk.end(id, mv.detail(said(reason)))?;
     Ok(Reply::Ok)
@@ -26,9 +28,22 @@ pub(super) fn skip(desk: &mut Desk<'_>, id: TaskId, reason: &Text) -> Rule<Reply
 
 pub(super) fn cancel(desk: &mut Desk<'_>, id: TaskId, reason: &Text) -> Rule<Reply> {
     check("reason", reason, 0, REASON_BYTES_MAX)?;
+    refuse_commit(desk, id)?;
     let mv = Move::new(Verb::Cancel, State::Cancelled).because(Cause::Operator);
     desk.end(id, mv.detail(said(reason)))?;
     Ok(Reply::Ok)
+}
+
+/// COMMIT carries the order of an archive's revisions: it goes when what it waits for goes.
+fn refuse_commit(desk: &Desk<'_>, id: TaskId) -> Rule<()> {
+    desk.task(id)?;
+    let body = desk.body(id)?;
+    if desk.queue(body.queue)?.step.as_str() != COMMIT || !desk.step(body)?.is_milestone() {
+        return Ok(());
+    }
+    Err(Refusal::new(Code::WrongState, format!("task {id} is a revision's COMMIT"))
+        .hint("skip what it waits for, which `armarius why` shows, or `armarius archive skip`")
+        .into())
 }
 
 fn said(reason: &Text) -> Option<Text> {

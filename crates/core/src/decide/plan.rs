@@ -1,11 +1,17 @@
 //! Opening a round: its tasks, their edges, their first state.
 
+use std::sync::Arc;
+
 use super::desk::{Desk, Rule};
-use crate::flow::{Depend, Flow, Order, Reference, When};
+use crate::flow::codec::COMMIT;
+use crate::flow::{Depend, Flow, Order, Reference, Step, When};
 use crate::ids::{BatchId, FlowId, ItemId, QueueId, TaskId, Time, VersionId};
 use crate::rows::{Body, Counter, Follow, Member, RoundKey, Spot, Target, Task, TaskKey};
 use crate::task::{Cause, State};
 use crate::text::{Name, Text};
+
+/// Open instances of a step that are looked through for the nearest earlier one.
+const EARLIER_MAX: usize = 1_000;
 
 /// A round to be opened.
 pub(super) struct Opening {
@@ -27,6 +33,24 @@ pub(super) struct Opening {
 impl Desk<'_> {
     /// Opens the next round of a flow on an item. Answers its number and its first task.
     pub(super) fn open_round(&mut self, opening: &Opening) -> Rule<(u32, TaskId)> {
+        let (def, bodies) = self.lay_out(opening)?;
+        let (round, first) = bodies.first().map_or_else(Default::default, |b| (b.round, b.id));
+        if let Some(batch) = opening.batch {
+            self.join_batch(batch, opening, round, &bodies)?;
+        }
+        for body in &bodies {
+            self.plan_task(opening, &def, body)?;
+        }
+        // Only now: PREV of one task may be what another one of this round is the next of.
+        for body in &bodies {
+            self.note_newest(body)?;
+        }
+        Ok((round, first))
+    }
+
+    /// Makes the bodies of a flow's next round on an item, without planning them yet: the flows of
+    /// one revision may name each other's tasks.
+    pub(super) fn lay_out(&mut self, opening: &Opening) -> Rule<(Arc<Flow>, Vec<Body>)> {
         let def = match self.view.versions.get(&opening.version)? {
             Some(version) => version.def.clone(),
             None => self.version_gone(opening.version)?,
@@ -35,17 +59,10 @@ impl Desk<'_> {
         let round = self.latest_round(latest)?.saturating_add(1);
         self.view.latest_rounds.put(latest, round);
         let bodies = self.new_bodies(opening, &def, round)?;
-        let first = bodies.first().map_or(TaskId::default(), |b| b.id);
-        if let Some(batch) = opening.batch {
-            self.join_batch(batch, opening, round, &bodies)?;
-        }
-        for body in &bodies {
-            self.plan_task(opening, &def, body)?;
-        }
-        Ok((round, first))
+        Ok((def, bodies))
     }
 
-    fn version_gone(&self, version: VersionId) -> Rule<std::sync::Arc<Flow>> {
+    fn version_gone(&self, version: VersionId) -> Rule<Arc<Flow>> {
         Err(crate::refusal::Refusal::new(
             crate::refusal::Code::WrongState,
             format!("the flow version {version} is missing from the store"),
@@ -65,10 +82,11 @@ impl Desk<'_> {
     }
 
     fn new_bodies(&mut self, opening: &Opening, def: &Flow, round: u32) -> Rule<Vec<Body>> {
-        let solo = def.tasks.len() == 1 && opening.parts.len() == 1;
+        let steps = || def.tasks.iter().filter(|step| is_planned(step));
+        let solo = steps().count() == 1 && opening.parts.len() == 1;
         let mut bodies = Vec::with_capacity(def.tasks.len() * opening.parts.len());
         for part in &opening.parts {
-            for step in &def.tasks {
+            for step in steps() {
                 let queue = self.queue_of(opening.flow, &step.name)?;
                 let body = Body {
                     id: TaskId(self.mint(Counter::Task)?),
@@ -97,10 +115,38 @@ impl Desk<'_> {
         Ok(bodies)
     }
 
-    fn plan_task(&mut self, opening: &Opening, def: &Flow, body: &Body) -> Rule<()> {
+    pub(super) fn plan_task(&mut self, opening: &Opening, def: &Flow, body: &Body) -> Rule<()> {
         let step = self.step_in(def, body)?;
+        let mut task = self.new_task(opening, def, body, step)?;
+        let mut inner = false;
+        for depend in &step.depends {
+            inner |= self.depend_on_reference(&mut task, body, depend)?;
+        }
+        if !inner {
+            for target in &opening.depends {
+                self.depend_on(&mut task, target.clone(), When::Done, false)?;
+            }
+        }
+        self.plan(task, body)?;
+        if self.count(Counter::Absent)? > 0 {
+            let address: Text = self.task_address(body)?.to_string().into();
+            if self.view.dependents.first(&Target::Absent(address.clone()), 1)?.next().is_some() {
+                self.follows.push_back(Follow::Bind(address, body.id));
+            }
+        }
+        Ok(())
+    }
+
+    /// The row of a task that waits for nothing yet.
+    pub(super) fn new_task(
+        &self,
+        opening: &Opening,
+        def: &Flow,
+        body: &Body,
+        step: &Step,
+    ) -> Rule<Task> {
         let seen = self.item(body.item)?.first_seen_at.0;
-        let mut task = Task {
+        Ok(Task {
             id: body.id,
             state: State::Waiting,
             token: crate::ids::Token::default(),
@@ -120,45 +166,30 @@ impl Desk<'_> {
             hold: None,
             cause: Cause::None,
             since: self.now(),
-        };
-        let mut inner = false;
-        for depend in &step.depends {
-            inner |= matches!(depend.on, Reference::Task(_));
-            self.depend_on_reference(&mut task, body, depend)?;
-        }
-        if !inner {
-            for target in &opening.depends {
-                self.depend_on(&mut task, target.clone(), When::Done, false)?;
-            }
-        }
-        self.note_newest(body)?;
-        self.plan(task, body)?;
-        if self.count(Counter::Absent)? > 0 {
-            let address: Text = self.task_address(body)?.to_string().into();
-            if self.view.dependents.first(&Target::Absent(address.clone()), 1)?.next().is_some() {
-                self.follows.push_back(Follow::Bind(address, body.id));
-            }
-        }
-        Ok(())
+        })
     }
 
-    fn depend_on_reference(&mut self, task: &mut Task, body: &Body, depend: &Depend) -> Rule<()> {
-        match &depend.on {
+    /// Makes a task wait for what its definition names. Answers whether that is a task of the same
+    /// round or revision.
+    pub(super) fn depend_on_reference(
+        &mut self,
+        task: &mut Task,
+        body: &Body,
+        depend: &Depend,
+    ) -> Rule<bool> {
+        let name = match &depend.on {
             Reference::Task(name) => {
-                if let Some(target) = self.sibling(body, name)? {
+                let found = self.sibling(body, name)?;
+                if let Some(target) = found {
                     self.depend_on(task, Target::Task(target), depend.when, true)?;
                 }
+                return Ok(found.is_some());
             }
-            Reference::Prev => {
-                let queue = body.queue;
-                self.depend_on_earlier(task, body, queue, depend.when)?;
-            }
-            Reference::PrevTask(name) => {
-                let queue = self.queue_of(body.flow, name)?;
-                self.depend_on_earlier(task, body, queue, depend.when)?;
-            }
-        }
-        Ok(())
+            Reference::Prev => self.queue(body.queue)?.step.clone(),
+            Reference::PrevTask(name) => name.clone(),
+        };
+        self.depend_on_earlier(task, body, &name, depend.when)?;
+        Ok(false)
     }
 
     /// The nearest earlier instance of a step; none counts as satisfied.
@@ -166,19 +197,48 @@ impl Desk<'_> {
         &mut self,
         task: &mut Task,
         body: &Body,
-        queue: QueueId,
+        step: &Name,
         when: When,
     ) -> Rule<()> {
         let Some(ordinal) = self.item(body.item)?.ordinal else { return Ok(()) };
-        let earlier = self.view.newest.get(&queue)?.copied();
-        if let Some((_, target)) = earlier.filter(|(n, _)| *n < ordinal) {
+        let queues = self.queues_named(body.flow, step)?;
+        self.require(queues.iter().filter_map(|q| self.view.newest.missing(q)))?;
+        let mut nearest: Option<(i64, TaskId)> = None;
+        for queue in &queues {
+            nearest = nearest.max(match self.view.newest.get(queue)?.copied() {
+                // Started again on an earlier item of the sequence: only what is open counts.
+                Some((n, _)) if n >= ordinal => {
+                    let open = self.view.instances.first(queue, EARLIER_MAX)?;
+                    let open = open.take(EARLIER_MAX).map(|(key, ())| *key);
+                    open.take_while(|(n, _)| *n < ordinal).last()
+                }
+                found => found,
+            });
+        }
+        if let Some((_, target)) = nearest {
             self.depend_on(task, Target::Task(target), when, false)?;
         }
         Ok(())
     }
 
-    /// Keeps the pointer to the newest planned instance of a step, once its own edges are made.
-    fn note_newest(&mut self, body: &Body) -> Rule<()> {
+    /// The queues of the steps that a name means. In an archive the tasks of all flows share their
+    /// names, so that a task keeps its order when it moves to another file.
+    pub(super) fn queues_named(&self, flow: FlowId, step: &Name) -> Rule<Vec<QueueId>> {
+        let home = self.flow(flow)?.collection;
+        if self.view.archives.get(&home)?.is_none() {
+            return Ok(vec![self.queue_of(flow, step)?]);
+        }
+        let start = (home, Name::trusted(""));
+        let flows = self.view.flow_names.iter_from(&start).take_while(|((c, _), _)| *c == home);
+        let mut queues = Vec::new();
+        for (_, flow) in flows {
+            queues.extend(self.view.queue_names.get(&(*flow, step.clone()))?.copied());
+        }
+        Ok(queues)
+    }
+
+    /// Keeps the pointer to the newest planned instance of a step, once all edges are made.
+    pub(super) fn note_newest(&mut self, body: &Body) -> Rule<()> {
         let Some(ordinal) = self.item(body.item)?.ordinal else { return Ok(()) };
         let newest = self.view.newest.get(&body.queue)?.copied();
         if newest.is_none_or(|(n, _)| n <= ordinal) {
@@ -187,11 +247,22 @@ impl Desk<'_> {
         Ok(())
     }
 
-    /// The task of a named step in the same round and part.
+    /// The task of a named step in the same round and part, or in the same revision of an archive:
+    /// there it may belong to another flow, whose newest round on that revision counts.
     pub(super) fn sibling(&self, body: &Body, step: &Name) -> Rule<Option<TaskId>> {
-        let queue = self.queue_of(body.flow, step)?;
-        let key = TaskKey { item: body.item, queue, part: body.part.clone(), round: body.round };
-        Ok(self.view.task_keys.get(&key)?.copied())
+        let mut found = None;
+        for queue in self.queues_named(body.flow, step)? {
+            let flow = self.queue(queue)?.flow;
+            let round =
+                if flow == body.flow { body.round } else { self.latest_round((body.item, flow))? };
+            let key = TaskKey { item: body.item, queue, part: body.part.clone(), round };
+            let task = self.view.task_keys.get(&key)?.copied();
+            if task.is_some() && flow == body.flow {
+                return Ok(task);
+            }
+            found = found.or(task);
+        }
+        Ok(found)
     }
 
     pub(super) fn queue_of(&self, flow: FlowId, step: &Name) -> Rule<QueueId> {
@@ -218,4 +289,10 @@ impl Desk<'_> {
         self.view.members.put(batch, n, Member { round: key, solo });
         Ok(())
     }
+}
+
+/// Whether a step becomes a task. `COMMIT` in a file of definitions only adds to what the COMMIT of
+/// the revision waits for.
+pub(super) fn is_planned(step: &Step) -> bool {
+    step.name.as_str() != COMMIT || step.is_milestone()
 }

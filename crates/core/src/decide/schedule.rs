@@ -7,7 +7,7 @@ use super::desk::{Desk, Fact, Rule, SCHEDULE_FIRED, SCHEDULE_SKIPPED};
 use super::moves::Move;
 use super::plan::Opening;
 use crate::flow::{Missed, Overlap};
-use crate::ids::{ScheduleId, Span, TaskId, Time};
+use crate::ids::{ItemId, ScheduleId, Span, TaskId, Time};
 use crate::limits::DUTY_ROWS_MAX;
 use crate::refusal::{Code, Refusal};
 use crate::reply::Reply;
@@ -64,6 +64,7 @@ fn open(desk: &mut Desk<'_>, row: &mut Schedule, slot: Time) -> Rule<bool> {
         }
     }
     let version = desk.flow(row.flow)?.version;
+    row.item = place_of(desk, row)?;
     let opening = Opening {
         item: row.item,
         flow: row.flow,
@@ -81,6 +82,15 @@ fn open(desk: &mut Desk<'_>, row: &mut Schedule, slot: Time) -> Rule<bool> {
     row.last_round = round;
     tell(desk, row, &SCHEDULE_FIRED, slot, "")?;
     Ok(true)
+}
+
+/// Where the round of a slot takes place: in an archive on its newest planned revision, elsewhere
+/// on the schedule's own item.
+fn place_of(desk: &Desk<'_>, row: &Schedule) -> Rule<ItemId> {
+    let home = desk.flow(row.flow)?.collection;
+    let Some(archive) = desk.view.archives.get(&home)? else { return Ok(row.item) };
+    let at = super::revision_address(&desk.collection(home)?.name, archive.planned);
+    Ok(desk.find_item(&at)?.unwrap_or(row.item))
 }
 
 fn previous_is_open(desk: &Desk<'_>, row: &Schedule) -> Rule<bool> {

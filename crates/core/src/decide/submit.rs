@@ -1,7 +1,7 @@
 //! Opening a round of a flow on an item, on somebody's request.
 
 use super::desk::{Desk, Rule, check_object, check_priority};
-use super::item::living;
+use super::item::{living, refuse_revision};
 use super::plan::Opening;
 use crate::address::TaskAddress;
 use crate::command::Submit;
@@ -33,7 +33,10 @@ pub(super) fn submit(desk: &mut Desk<'_>, submit: &Submit) -> Rule<Reply> {
     let priority = submit.priority.unwrap_or(0);
     let item = match desk.find_item(&submit.item)? {
         Some(_) => living(desk, &submit.item)?.id,
-        None => desk.new_item(&submit.item, priority)?,
+        None => {
+            refuse_revision(desk, &submit.item)?;
+            desk.new_item(&submit.item, priority)?
+        }
     };
     refuse_own_item(item, home_item)?;
     let opening = Opening {

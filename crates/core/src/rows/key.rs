@@ -48,12 +48,14 @@ pub enum Role {
     Admin,
     /// Reads everything, changes nothing.
     Auditor,
+    /// Says that an archive has a revision, and nothing else.
+    Notifier,
 }
 
 impl Role {
     /// All, in the order of their numbers in the stores.
-    pub const ALL: [Self; 5] =
-        [Self::Submitter, Self::Worker, Self::Operator, Self::Admin, Self::Auditor];
+    pub const ALL: [Self; 6] =
+        [Self::Submitter, Self::Worker, Self::Operator, Self::Admin, Self::Auditor, Self::Notifier];
 
     /// Its name.
     #[must_use]
@@ -64,6 +66,7 @@ impl Role {
             Self::Operator => "operator",
             Self::Admin => "admin",
             Self::Auditor => "auditor",
+            Self::Notifier => "notifier",
         }
     }
 

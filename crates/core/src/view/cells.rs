@@ -63,6 +63,17 @@ impl<K: Ord + Hash + Clone, V> Cells<K, V> {
         }
     }
 
+    /// Everything from a key on, in order of the keys.
+    pub(super) fn from(&self, key: &K) -> Box<dyn Iterator<Item = (&K, &V)> + '_> {
+        match self {
+            Self::Ordered(map) => Box::new(map.range(key.clone()..)),
+            Self::Scattered(_) => {
+                let key = key.clone();
+                Box::new(self.iter().skip_while(move |(k, _)| **k < key))
+            }
+        }
+    }
+
     /// Puts everything in order, for a sheet that has become a whole world.
     pub(super) fn put_in_order(&mut self) {
         if let Self::Scattered(map) = self {

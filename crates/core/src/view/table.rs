@@ -103,6 +103,11 @@ impl<K: Ord + Hash + Clone, R> Table<K, R> {
         self.cells.iter().filter_map(|(k, c)| Some((k, c.row.as_ref()?)))
     }
 
+    /// The known, present rows from a key on, in key order.
+    pub fn iter_from(&self, key: &K) -> impl Iterator<Item = (&K, &R)> {
+        self.cells.from(key).filter_map(|(k, c)| Some((k, c.row.as_ref()?)))
+    }
+
     /// What was written since the last commit, each key once, with its final row.
     pub fn changes(&self) -> impl Iterator<Item = (&K, Option<&R>)> {
         let carried = self.carried.iter().map(|(k, row)| (k, row.as_ref()));

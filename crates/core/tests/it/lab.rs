@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use armarius_core::address::{ItemAddress, TaskAddress};
 use armarius_core::command::{AddSaid, Claim, Ending, HoldOn, PutItem, Report, RewindFrom, Submit};
 use armarius_core::event::{Event, Outcome, Said, seal};
-use armarius_core::flow::Class;
+use armarius_core::flow::{Class, Flow};
 use armarius_core::ids::{BatchId, HoldId, ItemId, LeaseId, ScheduleId, TaskId, Time, Token};
 use armarius_core::reply::Reported;
 use armarius_core::rows::{Counter, ItemKey, TaskKey};
@@ -29,6 +29,8 @@ pub(crate) struct Lab {
     chance: u128,
     /// Newest lease of each worker, and the tokens it was granted.
     leases: BTreeMap<String, (LeaseId, BTreeMap<TaskId, Token>)>,
+    /// Definitions that the revisions planned from now on have.
+    pub(crate) definitions: Vec<Flow>,
     /// Whether each decision is repeated on a slice.
     pub(crate) slices: bool,
 }
@@ -49,6 +51,7 @@ impl Lab {
             now: 1_000_000_000,
             chance: 0,
             leases: BTreeMap::new(),
+            definitions: Vec::new(),
             slices: true,
         };
         let name = Name::trusted("c");
@@ -221,6 +224,8 @@ impl Lab {
             "why" => Ok(self.why(words[0])),
             "letters" => Ok(self.letters()),
             "elsewhere" => self.elsewhere(&words),
+            "archive" | "define" | "notice" | "look" | "plan" | "invalid" | "pass-over"
+            | "start" | "awaiting" | "resume" | "unwatch" => self.revise(verb, rest, &words),
             _ => self.operate(verb, &words),
         };
         result.unwrap_or_else(|refusal| format!("no: {}", refusal.code))
@@ -621,7 +626,8 @@ impl Lab {
         let queue = self.world.queues.get(&body.queue).expect("whole").expect("a queue");
         let flow = self.world.flows.get(&body.flow).expect("whole").expect("a flow");
         let item = self.world.items.get(&body.item).expect("whole").expect("an item");
-        let mut text = format!("{}.{}@{}", flow.name, queue.step, item.key);
+        let rev = if item.kind.as_str() == "revision" { "rev-" } else { "" };
+        let mut text = format!("{}.{}@{rev}{}", flow.name, queue.step, item.key);
         if !body.part.is_empty() {
             text += &format!("#{}", body.part);
         }
@@ -657,18 +663,24 @@ fn lines(script: &str) -> Vec<String> {
     lines
 }
 
-/// `key` → `c/k/key`.
+/// `key` → `c/k/key`, `rev-N` → `c/revision/N`.
 pub(crate) fn item(name: &str) -> ItemAddress {
-    ItemAddress { collection: Name::trusted("c"), kind: Name::trusted("k"), key: name.into() }
+    let (kind, key) = place(name);
+    ItemAddress { collection: Name::trusted("c"), kind: Name::trusted(kind), key: key.into() }
+}
+
+fn place(name: &str) -> (&str, &str) {
+    name.strip_prefix("rev-").map_or(("k", name), |key| ("revision", key))
 }
 
 /// `flow.step@key#part~round` → a task of item `c/k/key`.
 fn task(name: &str) -> TaskAddress {
     let (work, place) = name.split_once('@').unwrap_or_else(|| panic!("{name}: no @"));
-    TaskAddress::parse(&format!("{work}@c/k/{place}")).expect("an address")
+    let (kind, key) = self::place(place);
+    TaskAddress::parse(&format!("{work}@c/{kind}/{key}")).expect("an address")
 }
 
 /// The value of `name=value` among words.
-fn option<'w>(words: &[&'w str], name: &str) -> Option<&'w str> {
+pub(crate) fn option<'w>(words: &[&'w str], name: &str) -> Option<&'w str> {
     words.iter().find_map(|w| w.strip_prefix(name)?.strip_prefix('='))
 }

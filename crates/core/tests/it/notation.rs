@@ -14,7 +14,7 @@ use armarius_core::flow::{
     Reference, Step, Way, When,
 };
 use armarius_core::ids::Span;
-use armarius_core::text::Name;
+use armarius_core::text::{Name, Text};
 
 pub(crate) fn flow(text: &str) -> Flow {
     let (head, steps) = text.split_once(':').unwrap_or_else(|| panic!("{text}: no colon"));
@@ -38,6 +38,8 @@ fn set_flow(flow: &mut Flow, word: &str) {
         "on" if value == "commit" => {
             flow.on = On::Commit { paths: Vec::new(), ignore_authors: Vec::new() };
         }
+        "paths" => filters(flow).0.extend(value.split(',').map(Text::from)),
+        "ignore" => filters(flow).1.extend(value.split(',').map(Text::from)),
         "success" => query(flow).success = names(value),
         "failed" => query(flow).failed = names(value),
         "absent" => query(flow).absent = names(value),
@@ -69,6 +71,13 @@ fn set_flow(flow: &mut Flow, word: &str) {
             }
         }
         other => panic!("a flow has no {other}"),
+    }
+}
+
+fn filters(flow: &mut Flow) -> (&mut Vec<Text>, &mut Vec<Text>) {
+    match &mut flow.on {
+        On::Commit { paths, ignore_authors } => (paths, ignore_authors),
+        other => panic!("not on commit: {other:?}"),
     }
 }
 

@@ -90,6 +90,22 @@ fn dependents_of_a_superseded_task_go_with_it_in_their_own_revision_only() {
 }
 
 #[test]
+fn the_order_of_steps_in_a_file_does_not_hide_the_previous_revision() {
+    check(
+        "flow f on=commit: a ; b depends=PREV.a
+        item r2 ordinal=2
+        item r3 ordinal=3
+        submit r2 f
+        submit r3 f
+        task f.b@r3 -> waiting
+        claim w step=f.a -> f.a@r2
+        report w f.a@r2 ok
+        task f.b@r3 -> ready",
+    )
+    .check_history();
+}
+
+#[test]
 fn a_superseded_task_is_not_retried() {
     check(&format!(
         "{BUILD}

@@ -23,6 +23,7 @@ give-back: leased -> ready
 lapse: leased -> ready failed
 late: held ready failed -> done
 retry: failed cancelled -> ready waiting
+pass: waiting ready -> done
 supersede: waiting held ready leased failed -> cancelled
 withdraw: waiting held ready leased -> cancelled
 skip: waiting held ready leased failed -> cancelled

@@ -30,7 +30,15 @@ impl<'c> Whereabouts<'c> {
             Command::PutCollection { name: collection, .. }
             | Command::ApplyFlow { collection, .. }
             | Command::RemoveFlow { collection, .. }
+            | Command::RemoveArchive { archive: collection }
+            | Command::ResumeArchive { archive: collection }
+            | Command::LookedAt { archive: collection, .. }
+            | Command::NoticeRevision { archive: collection, .. }
+            | Command::SkipRevision { archive: collection, .. }
             | Command::OpenBatch { collection, .. } => Self::Collection(collection),
+            Command::PutArchive(put) => Self::Collection(&put.archive),
+            Command::PlanRevision(plan) => Self::Collection(&plan.archive),
+            Command::StartFlow(start) => Self::Collection(&start.archive),
             Command::PutItem(put) => Self::Collection(&put.item.collection),
             Command::Submit(submit) => Self::Collection(&submit.item.collection),
             Command::AddSaid(add) => Self::Collection(&add.item.collection),

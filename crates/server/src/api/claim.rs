@@ -5,10 +5,12 @@ use std::time::Duration;
 
 use armarius_core::address::{ItemAddress, TaskAddress, unescape};
 use armarius_core::command;
+use armarius_core::decide::REVISION_KIND;
 use armarius_core::flow::{Action, Step};
 use armarius_core::ids::Span;
 use armarius_core::refusal::{Code, Refusal};
 use armarius_core::reply::{Granted, GrantedTask};
+use armarius_core::rows::{Archive, Body, Item};
 use armarius_core::text::Name;
 use armarius_wire::v1::claim;
 use armarius_wire::v1::{Raw, raw};
@@ -108,11 +110,13 @@ fn reply(granted: Granted) -> claim::Reply {
 }
 
 fn task(granted: GrantedTask) -> claim::Task {
-    let GrantedTask { task, token, attempt, collection, step, item, body, version } = granted;
+    let GrantedTask { task, token, attempt, collection, step, item, body, version, archive } =
+        granted;
     let flow = version.def.name.clone();
     // A grant is of a step of its version; a step without definition is done by whoever claims it.
     let outside = Step::outside(step.clone());
     let def = version.def.step(&step).unwrap_or(&outside);
+    let revision = archive.and_then(|row| revision(&row, &collection, &item, &body, def));
     let at = ItemAddress { collection, kind: item.kind, key: item.key };
     let (part, round) = (body.part.clone(), body.round);
     let address = TaskAddress { flow, step, item: at, part, round };
@@ -144,7 +148,36 @@ fn task(granted: GrantedTask) -> claim::Task {
         timeout_s: seconds(def.timeout),
         progress_timeout_s: def.progress_timeout.map(seconds),
         version: hex(&version.digest),
+        revision,
     }
+}
+
+/// What a task of a revision is told about it.
+fn revision(
+    row: &Archive,
+    archive: &Name,
+    item: &Item,
+    body: &Body,
+    step: &Step,
+) -> Option<claim::Revision> {
+    let number = item.ordinal.filter(|_| item.kind.as_str() == REVISION_KIND)?;
+    let said: Value = serde_json::from_str(&item.attributes).unwrap_or_default();
+    let text = |key: &str| said[key].as_str().unwrap_or_default().to_owned();
+    Some(claim::Revision {
+        archive: archive.to_string(),
+        kind: row.kind.as_str().to_owned(),
+        repo: url_of(row),
+        number,
+        id: text("id"),
+        previous_id: text("previous_id"),
+        depth: body.depth,
+        source: step.source,
+    })
+}
+
+/// The repository's place as a URL.
+fn url_of(row: &Archive) -> String {
+    if row.place.contains("://") { row.place.to_string() } else { format!("file://{}", row.place) }
 }
 
 /// The step's default parameters, overlaid by the submission's.

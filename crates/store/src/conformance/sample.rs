@@ -10,9 +10,10 @@ use armarius_core::ids::{
     TaskId, Time, Token, VersionId,
 };
 use armarius_core::rows::{
-    Batch, BatchState, Body, Collection, Counter, Destination, Edge, Errand, FlowRow, Follow, Grip,
-    Hold, Idem, Item, Key, Lease, Letter, Made, Manifest, ManifestState, Mark, Member, Queue, Rank,
-    Role, Round, RoundKey, Schedule, Scope, Slots, Spot, Target, Task, Version,
+    Archive, ArchiveKind, ArchiveState, Batch, BatchState, Body, Collection, Counter, Destination,
+    Edge, Errand, FlowRow, Follow, Grip, Hold, Idem, Item, Key, Lease, Letter, Made, Manifest,
+    ManifestState, Mark, Member, Queue, Rank, Role, Round, RoundKey, Schedule, Scope, Slots, Spot,
+    Target, Task, Version,
 };
 use armarius_core::task::{Cause, State};
 use armarius_core::text::{Name, Text};
@@ -158,6 +159,32 @@ pub fn key(key: i64, variant: i64) -> (Name, Key) {
         revoked_at: (variant % 2 == 1).then_some(Time(count(variant + 1))),
     };
     (id, row)
+}
+
+/// An archive.
+#[must_use]
+pub fn archive(key: i64, variant: i64) -> (CollectionId, Archive) {
+    let collection = CollectionId(key);
+    let row = Archive {
+        collection,
+        kind: pick(&ArchiveKind::ALL, variant),
+        place: text("place", variant),
+        branch: text("branch", variant),
+        first: count(key),
+        trusted: variant % 2 == 0,
+        identity: text("identity", variant),
+        youngest: count(variant),
+        noticed: count(variant),
+        planned: count(variant),
+        planned_id: text("id", variant),
+        awaiting_since: Time(count(variant)),
+        state: pick(&ArchiveState::ALL, variant),
+        reason: text("reason", variant),
+        since: Time(count(variant)),
+        barrier: (0..variant % 3).map(TaskId).collect(),
+        flows: (0..variant % 4).map(FlowId).collect(),
+    };
+    (collection, row)
 }
 
 /// A counter.

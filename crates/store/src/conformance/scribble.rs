@@ -50,6 +50,7 @@ strokes! {
         queues: queue;
         holds: hold;
         schedules: schedule;
+        archives: archive;
         keys: key;
         counters: counter;
         versions: version;

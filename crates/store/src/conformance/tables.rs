@@ -22,6 +22,7 @@ pub(super) fn exercise(trial: &mut Trial) {
         queues: Queue, queue;
         holds: Hold, hold;
         schedules: Schedule, schedule;
+        archives: Archive, archive;
         keys: Key, key;
         counters: Counter, counter;
         versions: Version, version;

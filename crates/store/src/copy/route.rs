@@ -291,6 +291,7 @@ impl Map {
             queues: |key, row| self.queue(row.id)?;
             holds: |key, row| self.hold(row.id)?;
             schedules: |key, row| self.flow(row.flow)?;
+            archives: |key, row| self.collection(key)?;
             counters: |key, row| home;
             keys: |key, row| 0;
             versions: |key, row| self.flow(row.flow)?;

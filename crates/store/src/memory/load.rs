@@ -23,6 +23,8 @@ impl Shared {
         world.queues.values().for_each(|r| view.queues.load(r.id, Some(r.clone())));
         world.holds.values().for_each(|r| view.holds.load(r.id, Some(r.clone())));
         world.schedules.values().for_each(|r| view.schedules.load(r.id, Some(r.clone())));
+        let archives = world.archives.values();
+        archives.for_each(|r| view.archives.load(r.collection, Some(r.clone())));
         world.counters.iter().for_each(|(k, n)| view.counters.load(*k, Some(*n)));
         world.keys.iter().for_each(|(k, r)| view.keys.load(k.clone(), Some(r.clone())));
         Names::of(world).fill(view);
@@ -40,7 +42,7 @@ impl Shared {
             // Whole tables are loaded by `refresh`, and so are the names that follow from them.
             Need::Collection(_) | Need::CollectionName(_) | Need::Flow(_) | Need::FlowName(_)
             | Need::Queue(_) | Need::QueueName(_) | Need::Hold(_) | Need::HoldScope(_)
-            | Need::Schedule(_) | Need::Key(_) | Need::Counter(_) => {}
+            | Need::Schedule(_) | Need::Archive(_) | Need::Key(_) | Need::Counter(_) => {}
             Need::Version(k) => v.versions.load(*k, w.versions.get(k).cloned()),
             Need::VersionDigest(k) => v.version_digests.load(*k, d.version_digests.get(k).copied()),
             Need::Item(k) => v.items.load(*k, w.items.get(k).cloned()),

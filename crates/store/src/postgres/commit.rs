@@ -9,8 +9,8 @@ use super::fault::{Answer, corrupt};
 use super::known::Known;
 use super::pen::{Owed, Pen};
 use super::rows::{
-    batch, collection, edge, errand, event, flow, hold, idem, item, key, lease, letter, line,
-    manifest, round, schedule, task,
+    archive, batch, collection, edge, errand, event, flow, hold, idem, item, key, lease, letter,
+    line, manifest, round, schedule, task,
 };
 use super::table::{Fresh, Table};
 use super::wire::{Kind, Script};
@@ -95,6 +95,7 @@ fn only_rows(pen: &mut Pen<'_>, known: &Known, view: &View, rev: i64) -> Answer<
     flow::write(pen, view, known, rev)?;
     hold::write(pen, view)?;
     schedule::write(pen, view)?;
+    archive::write(pen, view)?;
     key::write(pen, view)?;
     item::write(pen, view, known.items)?;
     task::write(pen, view, (known.bodies, known.tasks))?;

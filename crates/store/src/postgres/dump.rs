@@ -6,8 +6,8 @@ use super::cells::Cells;
 use super::desk::{Desk, Mode};
 use super::fault::Answer;
 use super::rows::{
-    batch, collection, counter, edge, errand, event, flow, hold, idem, item, key, lease, letter,
-    line, manifest, round, schedule, task,
+    archive, batch, collection, counter, edge, errand, event, flow, hold, idem, item, key, lease,
+    letter, line, manifest, round, schedule, task,
 };
 use super::table::Table;
 use crate::world::World;
@@ -62,6 +62,8 @@ fn definitions(desk: &mut Desk, world: &mut World) -> Answer<()> {
     world.queues.extend(rows.into_iter().map(|r| (r.id, r)));
     let rows = all(desk, &hold::HOLD, hold::HOLD_WORDS, hold::hold_of)?;
     world.holds.extend(rows.into_iter().map(|r| (r.id, r)));
+    let rows = all(desk, &archive::ARCHIVE, &[], archive::archive_of)?;
+    world.archives.extend(rows.into_iter().map(|r| (r.collection, r)));
     let rows = all(desk, &schedule::SCHEDULE, &[], schedule::schedule_of)?;
     world.schedules.extend(rows.into_iter().map(|r| (r.id, r)));
     let rows = all(desk, &key::KEY, &[], key::key_of)?;

@@ -9,8 +9,8 @@ use super::cells::Cells;
 use super::desk::Desk;
 use super::fault::Answer;
 use super::rows::{
-    batch, collection, counter, edge, errand, event, flow, hold, idem, item, key, lease, letter,
-    line, manifest, round, schedule, task,
+    archive, batch, collection, counter, edge, errand, event, flow, hold, idem, item, key, lease,
+    letter, line, manifest, round, schedule, task,
 };
 use super::table::Table;
 use super::wire::{Cell, Grid, Kind, Row, Script};
@@ -24,6 +24,7 @@ pub(super) fn whole(desk: &mut Desk, view: &mut View) -> Answer<()> {
     flow::wish_whole(&mut wishes)?;
     hold::wish_whole(&mut wishes)?;
     schedule::wish_whole(&mut wishes)?;
+    archive::wish_whole(&mut wishes)?;
     key::wish_whole(&mut wishes)?;
     wishes.grant(desk, view)
 }
@@ -217,7 +218,7 @@ macro_rules! wanted {
                     // Whole tables are loaded when the transaction begins.
                     Need::Collection(_) | Need::CollectionName(_) | Need::Flow(_)
                     | Need::FlowName(_) | Need::Queue(_) | Need::QueueName(_) | Need::Hold(_)
-                    | Need::HoldScope(_) | Need::Schedule(_) | Need::Counter(_)
+                    | Need::HoldScope(_) | Need::Schedule(_) | Need::Archive(_) | Need::Counter(_)
                     | Need::Key(_) => {}
                     $(Need::$need(key) => self.$field.push(key.clone()),)*
                     $(Need::$lneed(owner, after, n) => {

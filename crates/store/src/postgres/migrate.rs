@@ -22,8 +22,11 @@ struct Migration {
 }
 
 /// All migrations, the first being number 1.
-const MIGRATIONS: &[Migration] =
-    &[Migration { sql: include_str!("schema/0001_start.sql"), oldest: 1 }];
+const MIGRATIONS: &[Migration] = &[
+    Migration { sql: include_str!("schema/0001_start.sql"), oldest: 1 },
+    // An older program would plan revisions without knowing of them.
+    Migration { sql: include_str!("schema/0002_revisions.sql"), oldest: 2 },
+];
 
 /// The second half of the lock: no shard has this number.
 const LOCK: i64 = -1;

@@ -3,6 +3,7 @@
 //! Every `…_of` function turns the cells of a row into what they mean and complains when they mean
 //! nothing; every `…_row` says them in the order of the table's columns.
 
+pub(super) mod archive;
 pub(super) mod batch;
 pub(super) mod collection;
 pub(super) mod counter;

@@ -6,8 +6,8 @@ use armarius_core::view::View;
 use super::desk::Desk;
 use super::fault::Answer;
 use super::rows::{
-    batch, collection, counter, edge, errand, event, flow, hold, idem, item, key, lease, letter,
-    line, manifest, round, schedule, task,
+    archive, batch, collection, counter, edge, errand, event, flow, hold, idem, item, key, lease,
+    letter, line, manifest, round, schedule, task,
 };
 
 /// Writes the rows, the events and the commit that seals them. Tables marked as derived follow
@@ -24,6 +24,7 @@ pub(super) fn write_rows(desk: &Desk, view: &View) -> Answer<()> {
     flow::write(desk, view)?;
     hold::write(desk, view)?;
     schedule::write(desk, view)?;
+    archive::write(desk, view)?;
     key::write(desk, view)?;
     item::write(desk, view)?;
     task::write(desk, view)?;

@@ -5,8 +5,8 @@ use armarius_core::ids::QueueId;
 use super::desk::Desk;
 use super::fault::Answer;
 use super::rows::{
-    batch, collection, counter, edge, errand, event, flow, hold, idem, item, key, lease, letter,
-    line, manifest, round, schedule, task,
+    archive, batch, collection, counter, edge, errand, event, flow, hold, idem, item, key, lease,
+    letter, line, manifest, round, schedule, task,
 };
 use crate::world::World;
 
@@ -33,6 +33,8 @@ fn definitions(desk: &Desk, world: &mut World) -> Answer<()> {
     world.queues.extend(rows.into_iter().map(|r| (r.id, r)));
     let rows = desk.all("hold", hold::ALL, (), hold::hold_of)?;
     world.holds.extend(rows.into_iter().map(|r| (r.id, r)));
+    let rows = desk.all("archive", archive::ALL, (), archive::archive_of)?;
+    world.archives.extend(rows.into_iter().map(|r| (r.collection, r)));
     let rows = desk.all("schedule", schedule::ALL, (), schedule::schedule_of)?;
     world.schedules.extend(rows.into_iter().map(|r| (r.id, r)));
     let rows = desk.all("key", key::ALL, (), key::key_of)?;

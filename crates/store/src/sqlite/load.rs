@@ -9,8 +9,8 @@ use armarius_core::view::{Need, View};
 use super::desk::Desk;
 use super::fault::Answer;
 use super::rows::{
-    batch, collection, counter, edge, errand, event, flow, hold, idem, item, key, lease, letter,
-    line, manifest, round, schedule, task,
+    archive, batch, collection, counter, edge, errand, event, flow, hold, idem, item, key, lease,
+    letter, line, manifest, round, schedule, task,
 };
 
 /// Loads the whole tables, and the names that follow from them.
@@ -19,6 +19,7 @@ pub(super) fn whole(desk: &Desk, view: &mut View) -> Answer<()> {
     collection::load_whole(desk, view)?;
     flow::load_whole(desk, view)?;
     hold::load_whole(desk, view)?;
+    archive::load_whole(desk, view)?;
     schedule::load_whole(desk, view)?;
     key::load_whole(desk, view)
 }
@@ -65,7 +66,7 @@ impl Wanted {
             // Whole tables are loaded when the transaction begins.
             Need::Collection(_) | Need::CollectionName(_) | Need::Flow(_) | Need::FlowName(_)
             | Need::Queue(_) | Need::QueueName(_) | Need::Hold(_) | Need::HoldScope(_)
-            | Need::Schedule(_) | Need::Key(_) | Need::Counter(_) => {}
+            | Need::Schedule(_) | Need::Archive(_) | Need::Key(_) | Need::Counter(_) => {}
             Need::Version(k) => self.versions.push(*k),
             Need::VersionDigest(k) => self.digests.push(*k),
             Need::Item(k) => self.items.push(*k),

@@ -9,11 +9,12 @@ use super::desk::Desk;
 use super::fault::{Answer, OrFault as _};
 
 /// All migrations, the first being number 1.
-const MIGRATIONS: [&str; 4] = [
+const MIGRATIONS: [&str; 5] = [
     include_str!("schema/0001_start.sql"),
     include_str!("schema/0002_way.sql"),
     include_str!("schema/0003_keys.sql"),
     include_str!("schema/0004_robots.sql"),
+    include_str!("schema/0005_revisions.sql"),
 ];
 
 /// Marks the file as ours: the letters `ARMA`.

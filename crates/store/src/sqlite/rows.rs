@@ -4,6 +4,7 @@
 //! nothing. Statements that identify a row by something else than what they overwrite say `where`
 //! it must be the same, and a row that is not overwritten then is an error.
 
+pub(super) mod archive;
 pub(super) mod batch;
 pub(super) mod collection;
 pub(super) mod counter;

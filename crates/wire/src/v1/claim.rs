@@ -127,6 +127,33 @@ pub struct Task {
     pub progress_timeout_s: Option<u64>,
     /// The version of the flow, by digest.
     pub version: String,
+    /// The revision it works on, where the item is one of an archive.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub revision: Option<Revision>,
+}
+
+/// The revision a task works on.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct Revision {
+    /// The archive.
+    pub archive: String,
+    /// `svn` or `git`.
+    pub kind: String,
+    /// Where its repository is, as the server sees it.
+    pub repo: String,
+    /// The revision's number.
+    pub number: i64,
+    /// What the repository calls it.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub id: String,
+    /// What the repository calls the one before.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub previous_id: String,
+    /// How many revisions made by tasks stand behind this task.
+    pub depth: u32,
+    /// The step wants everything at that revision.
+    #[serde(default)]
+    pub source: bool,
 }
 
 /// A value that is shown to nobody but its task.

@@ -33,12 +33,14 @@ pub enum Role {
     Admin,
     /// Reads everything, changes nothing.
     Auditor,
+    /// Says that an archive has a revision, and nothing else.
+    Notifier,
 }
 
 impl Role {
     /// All roles.
-    pub const ALL: [Self; 5] =
-        [Self::Submitter, Self::Worker, Self::Operator, Self::Admin, Self::Auditor];
+    pub const ALL: [Self; 6] =
+        [Self::Submitter, Self::Worker, Self::Operator, Self::Admin, Self::Auditor, Self::Notifier];
 
     /// Its name.
     #[must_use]
@@ -61,6 +63,7 @@ impl From<Role> for rows::Role {
             Role::Operator => Self::Operator,
             Role::Admin => Self::Admin,
             Role::Auditor => Self::Auditor,
+            Role::Notifier => Self::Notifier,
         }
     }
 }
@@ -73,6 +76,7 @@ impl From<rows::Role> for Role {
             rows::Role::Operator => Self::Operator,
             rows::Role::Admin => Self::Admin,
             rows::Role::Auditor => Self::Auditor,
+            rows::Role::Notifier => Self::Notifier,
         }
     }
 }

@@ -74,5 +74,6 @@ fn role_code(role: Role) -> i64 {
         Role::Operator => 2,
         Role::Admin => 3,
         Role::Auditor => 4,
+        Role::Notifier => 5,
     }
 }

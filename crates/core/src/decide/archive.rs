@@ -1,0 +1,236 @@
+//! Archives: collections whose revisions come from a repository.
+//!
+//! The repository itself is read by somebody else, who passes on what a look at it showed; here it
+//! is decided what that means.
+
+use super::desk::{
+    ARCHIVE_PUT, ARCHIVE_REACHED, ARCHIVE_REMOVED, ARCHIVE_RESUMED, ARCHIVE_STOPPED,
+    ARCHIVE_UNREACHABLE, Desk, Fact, Rule,
+};
+use super::flow;
+use crate::command::{PutArchive, Sight};
+use crate::flow::codec::COMMIT;
+use crate::flow::{Action, Flow, On, RUN_MILESTONE, Step};
+use crate::ids::{FlowId, Time};
+use crate::limits::{ARCHIVES_MAX, PLACE_BYTES_MAX, REASON_BYTES_MAX};
+use crate::refusal::{Code, Refusal};
+use crate::reply::Reply;
+use crate::rows::{Archive, ArchiveState};
+use crate::text::{Name, Text, check};
+
+pub(super) fn put(desk: &mut Desk<'_>, put: &PutArchive) -> Rule<Reply> {
+    super::key::refuse_house(&put.archive)?;
+    check("place of the repository", &put.place, 1, PLACE_BYTES_MAX)?;
+    check("branch", &put.branch, 0, PLACE_BYTES_MAX)?;
+    if put.first < 1 {
+        return Err(Refusal::new(Code::OutOfRange, "the first revision is below 1")
+            .hint("revisions count from 1")
+            .into());
+    }
+    if desk.view.collection_names.get(&put.archive)?.is_none() {
+        super::collection::put(desk, &put.archive, &[])?;
+    }
+    let home = desk.collection_named(&put.archive)?.id;
+    let row = match desk.view.archives.get(&home)?.cloned() {
+        Some(old) => changed(&old, put)?,
+        None => {
+            if desk.view.archives.iter().count() >= ARCHIVES_MAX {
+                return Err(Refusal::new(
+                    Code::LimitReached,
+                    format!("there are {ARCHIVES_MAX} archives already"),
+                )
+                .hint("remove one first")
+                .into());
+            }
+            flow::adopt(desk, home, &commit_flow())?;
+            Archive {
+                collection: home,
+                kind: put.kind,
+                place: put.place.clone(),
+                branch: put.branch.clone(),
+                first: put.first,
+                trusted: put.trusted,
+                identity: Text::from(""),
+                youngest: put.first - 1,
+                noticed: put.first - 1,
+                planned: put.first - 1,
+                planned_id: Text::from(""),
+                awaiting_since: Time::ZERO,
+                state: ArchiveState::Watched,
+                reason: Text::from(""),
+                since: desk.now(),
+                barrier: Vec::new(),
+                flows: Vec::new(),
+            }
+        }
+    };
+    if desk.view.archives.get(&home)? == Some(&row) {
+        return Ok(Reply::Collection(home));
+    }
+    let detail = serde_json::json!({
+        "kind": row.kind.as_str(), "place": &*row.place, "branch": &*row.branch,
+        "first": row.first, "trusted": row.trusted,
+    });
+    desk.tell_archive(&row, &ARCHIVE_PUT, Some(detail.to_string().into()))?;
+    desk.view.archives.put(home, row);
+    Ok(Reply::Collection(home))
+}
+
+/// What an archive becomes when it is put again. What was planned stays planned.
+fn changed(old: &Archive, put: &PutArchive) -> Result<Archive, Refusal> {
+    let same = old.kind == put.kind && old.branch == put.branch && old.first == put.first;
+    if !same {
+        return Err(Refusal::new(
+            Code::AlreadyExists,
+            format!(
+                "there is an archive {}: {} from revision {}",
+                put.archive,
+                old.kind.as_str(),
+                old.first
+            ),
+        )
+        .hint("kind, branch and first revision stay as they are; use another name"));
+    }
+    let mut row = old.clone();
+    row.place = put.place.clone();
+    row.trusted = put.trusted;
+    if row.state == ArchiveState::Removed {
+        row.state = ArchiveState::Watched;
+    }
+    Ok(row)
+}
+
+/// The flow of every revision's own task.
+fn commit_flow() -> Flow {
+    let name = Name::trusted(COMMIT);
+    let action = Action::Run(Name::trusted(RUN_MILESTONE));
+    let step = Step { action, ..Step::outside(name.clone()) };
+    let on = On::Commit { paths: Vec::new(), ignore_authors: Vec::new() };
+    Flow { on, tasks: vec![step], ..Flow::manual(name) }
+}
+
+pub(super) fn remove(desk: &mut Desk<'_>, archive: &Name) -> Rule<Reply> {
+    let mut row = desk.archive(archive)?.clone();
+    for flow in std::mem::take(&mut row.flows) {
+        flow::withdraw(desk, flow)?;
+    }
+    let row = Archive { state: ArchiveState::Removed, since: desk.now(), ..row };
+    desk.tell_archive(&row, &ARCHIVE_REMOVED, None)?;
+    desk.view.archives.put(row.collection, row);
+    Ok(Reply::Ok)
+}
+
+pub(super) fn resume(desk: &mut Desk<'_>, archive: &Name) -> Rule<Reply> {
+    let row = desk.archive(archive)?.clone();
+    match row.state {
+        ArchiveState::Watched | ArchiveState::Unreachable | ArchiveState::Removed => Ok(Reply::Ok),
+        ArchiveState::Stopped => {
+            let (state, reason) = (ArchiveState::Watched, Text::from(""));
+            let row = Archive { state, reason, since: desk.now(), ..row };
+            desk.tell_archive(&row, &ARCHIVE_RESUMED, None)?;
+            desk.view.archives.put(row.collection, row);
+            Ok(Reply::Ok)
+        }
+    }
+}
+
+pub(super) fn looked(desk: &mut Desk<'_>, archive: &Name, sight: &Sight) -> Rule<Reply> {
+    let old = desk.archive(archive)?.clone();
+    if old.state == ArchiveState::Stopped {
+        return Ok(Reply::Ok);
+    }
+    let row = match sight {
+        Sight::Unreachable(reason) => set(desk, &old, ArchiveState::Unreachable, reason)?,
+        Sight::Rewritten(reason) => set(desk, &old, ArchiveState::Stopped, reason)?,
+        Sight::Youngest { revision, identity } => {
+            check("identity", identity, 0, PLACE_BYTES_MAX)?;
+            match strange(&old, *revision, identity) {
+                Some(reason) => set(desk, &old, ArchiveState::Stopped, &reason.into())?,
+                None => {
+                    let mut row = set(desk, &old, ArchiveState::Watched, &Text::from(""))?;
+                    row.identity = identity.clone();
+                    desk.heard_of(&mut row, |row| row.youngest = row.youngest.max(*revision));
+                    row
+                }
+            }
+        }
+    };
+    if row != old {
+        desk.view.archives.put(row.collection, row);
+    }
+    Ok(Reply::Ok)
+}
+
+/// Why this cannot be the repository that was planned from.
+fn strange(row: &Archive, youngest: i64, identity: &str) -> Option<String> {
+    if !row.identity.is_empty() && *row.identity != *identity {
+        return Some(format!(
+            "another repository is at {}: it is {identity}, not {}",
+            row.place, row.identity
+        ));
+    }
+    (youngest < row.planned).then(|| {
+        format!("the repository has revisions up to {youngest}, but {} is planned", row.planned)
+    })
+}
+
+/// The row in another state, with the event that says so; as it was when nothing changes.
+fn set(desk: &mut Desk<'_>, old: &Archive, state: ArchiveState, why: &Text) -> Rule<Archive> {
+    check("reason", why, 0, REASON_BYTES_MAX)?;
+    if old.state == state {
+        return Ok(old.clone());
+    }
+    let name = match state {
+        ArchiveState::Watched => &ARCHIVE_REACHED,
+        ArchiveState::Unreachable => &ARCHIVE_UNREACHABLE,
+        ArchiveState::Stopped => &ARCHIVE_STOPPED,
+        ArchiveState::Removed => &ARCHIVE_REMOVED,
+    };
+    let row = Archive { state, reason: why.clone(), since: desk.now(), ..old.clone() };
+    desk.tell_archive(&row, name, (!why.is_empty()).then(|| why.clone()))?;
+    Ok(row)
+}
+
+impl Desk<'_> {
+    /// An archive that is watched, or should be.
+    pub(super) fn archive(&self, name: &Name) -> Rule<&Archive> {
+        let home = self.view.collection_names.get(name)?.copied();
+        let row = match home {
+            Some(home) => self.view.archives.get(&home)?,
+            None => None,
+        };
+        row.filter(|row| row.state != ArchiveState::Removed).ok_or_else(|| {
+            Refusal::new(Code::NoSuchArchive, format!("there is no archive {name}"))
+                .hint("add it with `armarius archive add`, or check the spelling")
+                .into()
+        })
+    }
+
+    /// Appends an event to the archive's own history.
+    pub(super) fn tell_archive(
+        &mut self,
+        row: &Archive,
+        name: &Name,
+        detail: Option<Text>,
+    ) -> Rule<()> {
+        let item = self.collection(row.collection)?.item;
+        let fact = Fact { name: Some(name.clone()), detail, ..Fact::default() };
+        self.append(item, fact).map(|_| ())
+    }
+
+    /// News of later revisions: from now on the next one is awaited, if none was before.
+    pub(super) fn heard_of(&self, row: &mut Archive, change: impl FnOnce(&mut Archive)) {
+        let before = row.awaited().map(|(revision, _)| revision);
+        change(row);
+        let after = row.awaited().map(|(revision, _)| revision);
+        if after != before {
+            row.awaiting_since = if after.is_some() { self.now() } else { Time::ZERO };
+        }
+    }
+
+    /// The flow of every revision's own task in a collection.
+    pub(super) fn commit_flow(&self, row: &Archive) -> Rule<FlowId> {
+        let home = self.collection(row.collection)?;
+        Ok(self.flow_named(home, &Name::trusted(COMMIT))?.id)
+    }
+}
