@@ -43,6 +43,8 @@ const TOOLS: &[Tool] = &[
     Tool { binary: "chromedriver", source: Source::Apt(&["chromium", "chromium-driver"]), why: "the pages are tested in a real browser" },
     Tool { binary: "xmllint",      source: Source::Apt(&["libxml2-utils"]),    why: "PREMIS records are held against the official schemas" },
     Tool { binary: "file",         source: Source::Apt(&["file"]),             why: "a robot of the assembly line identifies formats with it" },
+    Tool { binary: "git",          source: Source::Apt(&["git"]),              why: "archives are read from real repositories" },
+    Tool { binary: "svnlook",      source: Source::Apt(&["subversion"]),       why: "archives are read from real repositories" },
     Tool { binary: "cargo-fmt",    source: Source::Rustup("rustfmt"),          why: "the format is checked" },
     Tool { binary: "cargo-clippy", source: Source::Rustup("clippy"),           why: "the lints are checked" },
 ];

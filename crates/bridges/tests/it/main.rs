@@ -5,3 +5,4 @@
 mod hook;
 mod outbox;
 mod premis;
+mod repositories;

@@ -1,0 +1,136 @@
+//! From the files of a revision to its flows, or to what is wrong with them.
+
+use armarius_core::command::{CausedBy, Complaint, Definitions};
+use armarius_core::flow::On;
+use armarius_core::limits::{COMPLAINTS_MAX, KEY_BYTES_MAX};
+use armarius_engine::calendar;
+use armarius_wire::flowfile::{self, FlowFileError, Home, Source};
+
+use super::repository::{File, shorten};
+
+/// The folder of definitions at an archive's root.
+pub const FOLDER: &str = "_workflows";
+/// Files of definitions that are read.
+pub(super) const FILES_MAX: usize = 100;
+/// The line of a commit message by which a task says that it made the revision.
+const TRAILER: &str = "Armarius-Cause:";
+
+/// Whether a file directly in the folder is a definition, by its name.
+pub(super) fn is_definition(name: &str) -> bool {
+    let known = [".yaml", ".yml", ".json"].iter().any(|end| name.ends_with(end));
+    known && !name.contains('/') && !name.starts_with('.')
+}
+
+/// Reads all definitions of a revision together.
+#[must_use]
+pub fn read(files: &[File]) -> Definitions {
+    let mut sources = Vec::with_capacity(files.len());
+    let mut complaints = Vec::new();
+    for file in files {
+        match Source::from_bytes(&file.name, &file.bytes) {
+            Ok(source) => sources.push(source),
+            Err(error) => complaints.extend(told(&error)),
+        }
+    }
+    if files.len() >= FILES_MAX {
+        let reason = format!("more than {} files", FILES_MAX - 1).into();
+        complaints.push(Complaint { file: FOLDER.into(), line: 0, reason });
+    }
+    if complaints.is_empty() {
+        match flowfile::read_together(&sources, Home::Archive) {
+            Ok(flows) => {
+                for (flow, source) in flows.iter().zip(&sources) {
+                    let On::Schedule(when) = &flow.on else { continue };
+                    if let Err(error) = calendar::check(when) {
+                        let reason = format!("{error}; {}", error.hint()).into();
+                        let file = source.file_name.into();
+                        complaints.push(Complaint { file, line: 1, reason });
+                    }
+                }
+                if complaints.is_empty() {
+                    return Definitions::Flows(flows);
+                }
+            }
+            Err(errors) => complaints.extend(errors.iter().flat_map(told)),
+        }
+    }
+    complaints.truncate(COMPLAINTS_MAX);
+    Definitions::Invalid(complaints)
+}
+
+fn told(error: &FlowFileError) -> Vec<Complaint> {
+    let complaint = |problem: &flowfile::Located| Complaint {
+        file: error.file.as_str().into(),
+        line: problem.line,
+        reason: format!("{}; {}", problem.message, problem.hint).into(),
+    };
+    error.problems.iter().map(complaint).collect()
+}
+
+/// The task that made a revision, if its message says so on a line of its own.
+pub(super) fn cause_in(message: &str) -> Option<CausedBy> {
+    message.lines().rev().find_map(|line| cause_of(line.trim().strip_prefix(TRAILER)?.trim()))
+}
+
+/// `DEPTH:TASK`, as a worker gives it to its tasks.
+pub(super) fn cause_of(text: &str) -> Option<CausedBy> {
+    let (depth, task) = text.split_once(':')?;
+    Some(CausedBy { depth: depth.trim().parse().ok()?, task: shorten(task, KEY_BYTES_MAX).into() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn file(name: &str, text: &str) -> File {
+        File { name: format!("{FOLDER}/{name}"), bytes: text.as_bytes().to_vec() }
+    }
+
+    fn complaints(files: &[File]) -> Vec<String> {
+        match read(files) {
+            Definitions::Flows(flows) => panic!("{flows:?}"),
+            Definitions::Invalid(list) => {
+                list.iter().map(|c| format!("{}:{}: {}", c.file, c.line, c.reason)).collect()
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_wrong_is_told_with_file_and_line() {
+        let one = file("a.yaml", "- name: index\n  command: [true]\n");
+        let two = file("b.yaml", "- name: index\n  command: [true]\n");
+        assert!(matches!(read(std::slice::from_ref(&one)), Definitions::Flows(f) if f.len() == 1));
+        let told = complaints(&[one, two]);
+        assert!(told[0].starts_with("_workflows/b.yaml:1: a second task named"), "{told:?}");
+        let told = complaints(&[file("c.yml", "- name: a\n  comand: [true]\n")]);
+        assert!(told.iter().any(|t| t.starts_with("_workflows/c.yml:2: ")), "{told:?}");
+        let cron = "on: {schedule: {cron: '61 * * * *', tz: UTC}}\ntasks: [{name: a, run: x}]\n";
+        let told = complaints(&[file("d.yaml", cron)]);
+        assert!(told[0].starts_with("_workflows/d.yaml:1: "), "{told:?}");
+        let bad = File { name: "_workflows/e.yaml".to_owned(), bytes: vec![0xff, 0xfe] };
+        assert!(complaints(&[bad])[0].contains("not UTF-8"));
+    }
+
+    #[test]
+    fn causes() {
+        let cause = cause_in("fixes it\n\nArmarius-Cause: 3:f.a@c/revision/7~1\n").unwrap();
+        assert_eq!((cause.depth, &*cause.task), (3, "f.a@c/revision/7~1"));
+        assert!(cause_in("Armarius-Cause: many").is_none());
+        assert!(cause_in("says Armarius-Cause: 3:x in a sentence").is_none());
+    }
+
+    #[test]
+    fn names_of_definitions() {
+        for (name, is) in [
+            ("a.yaml", true),
+            ("b.yml", true),
+            ("c.json", true),
+            ("README.md", false),
+            (".hidden.yaml", false),
+            ("sub/a.yaml", false),
+            ("yaml", false),
+        ] {
+            assert_eq!(is_definition(name), is, "{name}");
+        }
+    }
+}

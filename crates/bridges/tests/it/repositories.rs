@@ -1,0 +1,257 @@
+//! Real repositories, read by their own programs: the same questions, the same answers.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use armarius_bridges::archive::{
+    Limits, Place, Point, Repository, Trouble, branch_of, guess_kind, open,
+};
+use armarius_core::rows::ArchiveKind;
+
+/// A repository with a place to commit from.
+struct Lab {
+    folder: tempfile::TempDir,
+    kind: ArchiveKind,
+}
+
+impl Lab {
+    fn new(kind: ArchiveKind) -> Self {
+        let lab = Self { folder: tempfile::tempdir().unwrap(), kind };
+        let (repo, work) = (lab.repo(), lab.work());
+        match kind {
+            ArchiveKind::Svn => {
+                run("svnadmin", &["create", text(&repo)], lab.folder.path());
+                run("svn", &["checkout", "-q", &lab.url(), text(&work)], lab.folder.path());
+            }
+            ArchiveKind::Git => {
+                let main = ["init", "-q", "--bare", "-b", "main", text(&repo)];
+                run("git", &main, lab.folder.path());
+                run("git", &["clone", "-q", text(&repo), text(&work)], lab.folder.path());
+                run("git", &["checkout", "-q", "-b", "main"], &work);
+            }
+        }
+        lab
+    }
+
+    fn repo(&self) -> PathBuf {
+        self.folder.path().join("repo")
+    }
+
+    fn work(&self) -> PathBuf {
+        self.folder.path().join("work")
+    }
+
+    fn url(&self) -> String {
+        format!("file://{}", self.repo().display())
+    }
+
+    /// Writes files, removes those without content, and commits.
+    fn commit(&self, message: &str, files: &[(&str, Option<&str>)]) {
+        let work = self.work();
+        for (name, content) in files {
+            let path = work.join(name);
+            match content {
+                Some(content) => {
+                    std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+                    std::fs::write(&path, content).unwrap();
+                }
+                None if self.kind == ArchiveKind::Svn => {
+                    run("svn", &["rm", "-q", "--", text(&path)], &work);
+                }
+                None => std::fs::remove_file(&path).unwrap(),
+            }
+        }
+        match self.kind {
+            ArchiveKind::Svn => {
+                run("svn", &["add", "-q", "--force", "."], &work);
+                run("svn", &["commit", "-q", "--username", "ada", "-m", message], &work);
+                run("svn", &["update", "-q"], &work);
+            }
+            ArchiveKind::Git => {
+                run("git", &["add", "-A"], &work);
+                let who = ["-c", "user.name=ada", "-c", "user.email=ada@example.org"];
+                run("git", &[&who[..], &["commit", "-q", "-m", message]].concat(), &work);
+                run("git", &["push", "-q", "origin", "main"], &work);
+            }
+        }
+    }
+
+    fn open(&self) -> Box<dyn Repository> {
+        self.open_at(self.repo().display().to_string())
+    }
+
+    fn open_at(&self, place: String) -> Box<dyn Repository> {
+        let branch = match self.kind {
+            ArchiveKind::Svn => String::new(),
+            ArchiveKind::Git => "main".to_owned(),
+        };
+        let mirrors = Some(self.folder.path().join("mirrors"));
+        let limits = Limits { mirrors, ..Limits::default() };
+        open(&Place { kind: self.kind, place, branch }, &limits).unwrap()
+    }
+}
+
+fn text(path: &Path) -> &str {
+    path.to_str().unwrap()
+}
+
+fn run(program: &str, arguments: &[&str], folder: &Path) {
+    let mut command = Command::new(program);
+    command.args(arguments).current_dir(folder).stdin(Stdio::null()).stdout(Stdio::null());
+    let output = command.stderr(Stdio::piped()).output().unwrap();
+    let complaint = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{program} {arguments:?}: {complaint}");
+}
+
+const FLOW: &str = "- name: index\n  command: [true]\n";
+
+fn start() -> Point {
+    Point::default()
+}
+
+#[test]
+fn a_repository_is_read_at_any_revision() {
+    for kind in ArchiveKind::ALL {
+        let lab = Lab::new(kind);
+        for place in [lab.repo().display().to_string(), lab.url()] {
+            assert_eq!(guess_kind(&place), Some(kind), "{place}");
+        }
+        assert_eq!(lab.open().look(&start(), 9).unwrap().youngest, 0, "{kind:?}");
+        lab.commit("one", &[("a.txt", Some("1"))]);
+        lab.commit(
+            "two\n\nArmarius-Cause: 2:f.a@c/revision/1",
+            &[("_workflows/main.yaml", Some(FLOW)), ("_workflows/README", Some("no"))],
+        );
+        lab.commit("three", &[("docs/b c.txt", Some("3")), ("_workflows/main.yaml", None)]);
+        for place in [lab.repo().display().to_string(), lab.url()] {
+            look_at(&lab, &place);
+        }
+    }
+}
+
+fn look_at(lab: &Lab, place: &str) {
+    let repository = lab.open_at(place.to_owned());
+    let seen = repository.look(&start(), 9).unwrap();
+    assert_eq!(seen.youngest, 3, "{place}");
+    assert_eq!(seen.next.iter().map(|p| p.number).collect::<Vec<_>>(), [1, 2, 3], "{place}");
+    let two = repository.look(&start(), 2).unwrap();
+    assert_eq!(two.next, seen.next[..2], "{place}");
+    assert_eq!(repository.look(&seen.next[0], 9).unwrap().next, seen.next[1..], "{place}");
+    assert!(repository.look(&seen.next[2], 9).unwrap().next.is_empty(), "{place}");
+    for point in &seen.next {
+        assert_eq!(repository.point(point.number).unwrap(), *point, "{place}");
+    }
+
+    let (about, changes) = repository.about(&seen.next[1]).unwrap();
+    assert!(about.message.starts_with("two"), "{place}: {about:?}");
+    assert!(about.at.is_some_and(|at| at.0 > 1_000_000_000_000_000), "{place}: {about:?}");
+    assert_eq!(about.cause.as_ref().map(|c| c.depth), Some(2), "{place}: {about:?}");
+    if lab.kind == ArchiveKind::Git || !place.contains("://") {
+        assert_eq!(&*about.author, if place.contains("://") { "ada" } else { &*about.author });
+    }
+    let paths: Vec<String> = changes.paths.iter().map(|c| c.path.clone()).collect();
+    assert!(paths.contains(&"_workflows/main.yaml".to_owned()), "{place}: {paths:?}");
+    let (_, changes) = repository.about(&seen.next[2]).unwrap();
+    let told: Vec<String> = changes.paths.iter().map(|c| format!("{} {}", c.how, c.path)).collect();
+    assert!(told.contains(&"A docs/b c.txt".to_owned()), "{place}: {told:?}");
+    assert!(told.contains(&"D _workflows/main.yaml".to_owned()), "{place}: {told:?}");
+
+    // Only at the second revision there is a definition; a file deleted since is still read.
+    let files = |i: usize| repository.files(&seen.next[i], "_workflows").unwrap();
+    assert!(files(0).is_empty() && files(2).is_empty(), "{place}");
+    let second = files(1);
+    assert_eq!(second.len(), 1, "{place}: {second:?}");
+    assert_eq!(second[0].name, "_workflows/main.yaml");
+    assert_eq!(second[0].bytes, FLOW.as_bytes());
+
+    let into = tempfile::tempdir().unwrap();
+    let out = into.path().join("export");
+    repository.export(&seen.next[1], &out).unwrap();
+    assert_eq!(std::fs::read_to_string(out.join("a.txt")).unwrap(), "1", "{place}");
+    assert!(out.join("_workflows/main.yaml").exists() && !out.join("docs").exists(), "{place}");
+}
+
+#[test]
+fn a_rewritten_branch_is_noticed() {
+    let lab = Lab::new(ArchiveKind::Git);
+    lab.commit("one", &[("a.txt", Some("1"))]);
+    lab.commit("two", &[("a.txt", Some("2"))]);
+    let repository = lab.open();
+    let known = repository.look(&start(), 9).unwrap().next.pop().unwrap();
+    let work = lab.work();
+    run("git", &["reset", "-q", "--hard", "HEAD^"], &work);
+    lab_force(&lab);
+    let trouble = repository.look(&known, 9).unwrap_err();
+    assert!(matches!(&trouble, Trouble::Rewritten(why) if why.contains("revision 2")), "{trouble}");
+    lab.commit("another two", &[("a.txt", Some("x"))]);
+    lab.commit("three", &[("a.txt", Some("y"))]);
+    let trouble = repository.look(&known, 9).unwrap_err();
+    assert!(matches!(trouble, Trouble::Rewritten(_)), "{trouble}");
+}
+
+fn lab_force(lab: &Lab) {
+    run("git", &["push", "-q", "-f", "origin", "main"], &lab.work());
+}
+
+#[test]
+fn only_first_parents_count() {
+    let lab = Lab::new(ArchiveKind::Git);
+    let work = lab.work();
+    lab.commit("one", &[("a.txt", Some("1"))]);
+    let who = ["-c", "user.name=ada", "-c", "user.email=ada@example.org"];
+    run("git", &["checkout", "-q", "-b", "side"], &work);
+    std::fs::write(work.join("side.txt"), "s").unwrap();
+    run("git", &["add", "-A"], &work);
+    run("git", &[&who[..], &["commit", "-q", "-m", "side"]].concat(), &work);
+    run("git", &["checkout", "-q", "main"], &work);
+    run("git", &[&who[..], &["merge", "-q", "--no-ff", "-m", "merge", "side"]].concat(), &work);
+    lab_force(&lab);
+    let repository = lab.open();
+    let seen = repository.look(&start(), 9).unwrap();
+    assert_eq!(seen.youngest, 2);
+    let (_, changes) = repository.about(&seen.next[1]).unwrap();
+    assert_eq!(changes.paths.iter().map(|c| c.path.as_str()).collect::<Vec<_>>(), ["side.txt"]);
+    assert_eq!(branch_of(text(&lab.repo()), &Limits::default()).as_deref(), Some("main"));
+}
+
+#[test]
+fn what_is_no_repository_is_told_apart_from_what_is_empty() {
+    let folder = tempfile::tempdir().unwrap();
+    for kind in ArchiveKind::ALL {
+        for place in [text(folder.path()), "/no/such/folder", "-oProxyCommand=x", "a\nb", ""] {
+            let place = Place { kind, place: place.to_owned(), branch: String::new() };
+            let looked = open(&place, &Limits::default()).and_then(|r| r.look(&start(), 9));
+            assert!(matches!(looked, Err(Trouble::Unreachable(_))), "{place:?}: {looked:?}");
+        }
+    }
+}
+
+#[test]
+fn hostile_names_stay_names() {
+    for kind in ArchiveKind::ALL {
+        let lab = Lab::new(kind);
+        let names = ["-rf", "a @ b.txt", "$(touch pwned)", "_workflows/x y@7.yaml", "é/ü.txt"];
+        let files: Vec<(&str, Option<&str>)> =
+            names.iter().map(|name| (*name, Some(FLOW))).collect();
+        if kind == ArchiveKind::Svn {
+            // The client takes `@` for a peg; a folder is added whole.
+            lab.commit("names", &files);
+        } else {
+            lab.commit("names", &files);
+        }
+        for place in [lab.repo().display().to_string(), lab.url()] {
+            let repository = lab.open_at(place.clone());
+            let one = repository.look(&start(), 9).unwrap().next.pop().unwrap();
+            let (_, changes) = repository.about(&one).unwrap();
+            for name in names {
+                assert!(
+                    changes.paths.iter().any(|c| c.path == name),
+                    "{place} {name}: {changes:?}"
+                );
+            }
+            let files = repository.files(&one, "_workflows").unwrap();
+            assert_eq!(files.len(), 1, "{place}: {files:?}");
+            assert_eq!(files[0].bytes, FLOW.as_bytes(), "{place}");
+        }
+    }
+}
