@@ -53,11 +53,13 @@ impl Body {
 }
 
 use Body::{Bulk, Nothing, Small};
-use Role::{Admin, Auditor, Operator, Submitter, Worker};
+use Role::{Admin, Auditor, Notifier, Operator, Submitter, Worker};
 
 const READS: Who = Who::Roles(&[Submitter, Operator, Admin, Auditor]);
 const SUBMITS: Who = Who::Roles(&[Submitter, Operator, Admin]);
 const WORKS: Who = Who::Roles(&[Worker, Admin]);
+const READS_OR_WORKS: Who = Who::Roles(&[Submitter, Worker, Operator, Admin, Auditor]);
+const NOTIFIES: Who = Who::Roles(&[Notifier, Submitter, Operator, Admin]);
 const STEERS: Who = Who::Roles(&[Operator, Admin]);
 const RULES_ALL: Who = Who::Roles(&[Admin]);
 
@@ -86,6 +88,18 @@ pub const RULES: &[Rule] = &[
 
     rule("GET",    "/api/v1/robots",                         READS,           Nothing),
     rule("GET",    "/api/v1/robots/{collection}/{robot}",    READS,           Nothing),
+    rule("GET",    "/api/v1/archives",                       READS,           Nothing),
+    rule("GET",    "/api/v1/archives/{archive}",             READS,           Nothing),
+    rule("PUT",    "/api/v1/archives/{archive}",             RULES_ALL,       Small),
+    rule("DELETE", "/api/v1/archives/{archive}",             RULES_ALL,       Nothing),
+    rule("POST",   "/api/v1/archives/{archive}/resume",      STEERS,          Small),
+    rule("POST",   "/api/v1/archives/{archive}/skip",        STEERS,          Small),
+    rule("POST",   "/api/v1/archives/{archive}/notices",     NOTIFIES,        Small),
+    rule("POST",   "/api/v1/archives/{archive}/start",       SUBMITS,         Small),
+    rule("GET",    "/api/v1/archives/{archive}/log",         READS,           Nothing),
+    rule("GET",    "/api/v1/archives/{archive}/revisions/{revision}",        READS,         Nothing),
+    rule("GET",    "/api/v1/archives/{archive}/revisions/{revision}/paths",  READS_OR_WORKS, Nothing),
+    rule("GET",    "/api/v1/archives/{archive}/revisions/{revision}/export", READS_OR_WORKS, Nothing),
 
     rule("GET",    "/api/v1/items",                          READS,           Nothing),
     rule("POST",   "/api/v1/items",                          SUBMITS,         Bulk),
@@ -169,6 +183,7 @@ pub const RULES: &[Rule] = &[
 /// those with many elements are not.
 const REHEARSED: &[&str] = &[
     "/api/v1/collections/",
+    "/api/v1/archives/",
     "/api/v1/flows/",
     "/api/v1/items/",
     "/api/v1/tasks/",
@@ -180,7 +195,9 @@ impl Rule {
     /// Whether what this route would do can be told without doing it.
     #[must_use]
     pub fn can_be_rehearsed(&self) -> bool {
-        self.method != "GET" && REHEARSED.iter().any(|path| self.path.starts_with(path))
+        // A notice changes nothing by itself.
+        let is_change = self.method != "GET" && !self.path.ends_with("/notices");
+        is_change && REHEARSED.iter().any(|path| self.path.starts_with(path))
     }
 }
 

@@ -1,5 +1,6 @@
 //! The routes, one file per noun: read the request, ask the engine, write the answer.
 
+pub(crate) mod archive;
 pub(crate) mod batch;
 pub(crate) mod claim;
 pub(crate) mod collection;
@@ -14,6 +15,7 @@ pub(crate) mod login;
 pub(crate) mod outbox;
 pub(crate) mod output;
 pub(crate) mod report;
+pub(crate) mod revision;
 pub(crate) mod robot;
 pub(crate) mod round;
 pub(crate) mod schedule;

@@ -22,6 +22,7 @@ use crate::pages::{NOTE_EVERY, Pace};
 use crate::problem::{Fault, Own};
 use crate::rates::{MISTAKES, PER_KEY, Rate, Rates};
 use crate::registry::Registry;
+use crate::repositories::{Nothing, Repositories};
 use crate::session::Sessions;
 use crate::shelf::Shelf;
 
@@ -39,6 +40,7 @@ struct Inner {
     store: Description,
     began: Instant,
     shelf: OnceLock<Shelf>,
+    repositories: OnceLock<Arc<dyn Repositories>>,
     attendance: Attendance,
     /// Whether those who follow something are to leave.
     home: watch::Sender<bool>,
@@ -83,6 +85,7 @@ impl App {
             store,
             began: Instant::now(),
             shelf: OnceLock::new(),
+            repositories: OnceLock::new(),
             attendance: Attendance::default(),
             home: watch::Sender::new(false),
             registry: Registry::default(),
@@ -106,6 +109,32 @@ impl App {
     pub(crate) fn shelf(&self) -> Result<&Shelf, Fault> {
         let none = || Fault::own(Own::Unavailable, "this server keeps no output", "ask another");
         self.0.shelf.get().ok_or_else(none)
+    }
+
+    /// Gives it the repositories of archives; the first ones count.
+    #[must_use]
+    pub fn with_repositories(self, repositories: Arc<dyn Repositories>) -> Self {
+        drop(self.0.repositories.set(repositories));
+        self
+    }
+
+    pub(crate) fn repositories(&self) -> Arc<dyn Repositories> {
+        self.0.repositories.get().map_or_else(|| Arc::new(Nothing) as _, Arc::clone)
+    }
+
+    /// Asks repositories something, on a thread beside the runtime: they may take their time.
+    pub(crate) async fn beside<T: Send + 'static>(
+        &self,
+        question: impl FnOnce(&dyn Repositories) -> Result<T, String> + Send + 'static,
+    ) -> Result<T, Fault> {
+        let repositories = self.repositories();
+        let asked = tokio::task::spawn_blocking(move || question(&*repositories)).await;
+        let broke = |_| Fault::own(Own::Internal, "a question broke", "report it");
+        asked.map_err(broke)?.map_err(|why| {
+            let code = armarius_core::Code::WrongState;
+            let hint = "see to the repository, and to what the server may read";
+            Refusal::new(code, why).hint(hint).into()
+        })
     }
 
     /// Which workers ask for work.

@@ -7,12 +7,14 @@
 //! Reading order: [`access`] (which route is for whom) · `identity`, [`keys`] (who is asking) ·
 //! `router` (the whole surface on one page) · `api` (one file per noun) · `problem` (how "no" is
 //! said) · `body` (what is taken from a request) · `app`, `look` (commands and questions) · `shelf`
-//! (output and secrets, beside the store) · `attendance` (which workers ask) ·
+//! (output and secrets, beside the store) · [`repositories`] (what is asked of archives) ·
+//! `attendance` (which workers ask) ·
 //! [`listen`] (sockets, limits, stopping).
 
 pub mod access;
 pub mod keys;
 pub mod listen;
+pub mod repositories;
 
 mod api;
 mod app;
@@ -32,6 +34,7 @@ mod rehearse;
 mod router;
 mod session;
 mod shelf;
+mod stream;
 
 pub use app::{App, Settings};
 pub use rates::Rate;

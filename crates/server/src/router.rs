@@ -8,13 +8,14 @@ use axum::response::Response;
 use axum::routing::{get, post, put};
 
 use crate::api::{
-    batch, claim, collection, event, find, flow, hold, item, key, lease, login, outbox, output,
-    report, robot, round, schedule, status, task, why, worker,
+    archive, batch, claim, collection, event, find, flow, hold, item, key, lease, login, outbox,
+    output, report, revision, robot, round, schedule, status, task, why, worker,
 };
 use crate::app::App;
 use crate::{etag, feed, identity, metrics, openapi, pages};
 
 /// All routes.
+// tidy: long because the whole surface stands on one page
 pub fn router(app: App) -> Router {
     let routes = Router::new()
         .route("/healthz", get(status::health))
@@ -37,6 +38,19 @@ pub fn router(app: App) -> Router {
         )
         .route("/api/v1/robots", get(robot::list))
         .route("/api/v1/robots/{collection}/{robot}", get(robot::show))
+        .route("/api/v1/archives", get(archive::list))
+        .route(
+            "/api/v1/archives/{archive}",
+            get(archive::show).put(archive::put).delete(archive::remove),
+        )
+        .route("/api/v1/archives/{archive}/resume", post(archive::resume))
+        .route("/api/v1/archives/{archive}/skip", post(archive::skip))
+        .route("/api/v1/archives/{archive}/notices", post(archive::notice))
+        .route("/api/v1/archives/{archive}/start", post(archive::start))
+        .route("/api/v1/archives/{archive}/log", get(revision::log))
+        .route("/api/v1/archives/{archive}/revisions/{revision}", get(revision::show))
+        .route("/api/v1/archives/{archive}/revisions/{revision}/paths", get(revision::paths))
+        .route("/api/v1/archives/{archive}/revisions/{revision}/export", get(revision::export))
         .route("/api/v1/items", get(item::list).post(item::put_many))
         .route("/api/v1/items/{*item}", get(item::show).put(item::put).delete(item::remove))
         .route("/api/v1/items/find", post(find::find))

@@ -91,6 +91,21 @@ impl Client {
         self.read(request.call())
     }
 
+    /// Reads a text, at most so many bytes of it.
+    pub fn get_text(&self, path: &str, bytes_max: u64) -> Answer<String> {
+        let request = self.agent.get(self.at(path)).header("authorization", self.bearer());
+        let mut response = self.accept(request.call())?;
+        let body = response.body_mut().with_config().limit(bytes_max).read_to_string();
+        body.map_err(|e| Error::Garbled { url: self.url.clone(), why: e.to_string() })
+    }
+
+    /// Opens something large, which is read piece by piece for as long as that takes.
+    pub fn open(&self, path: &str) -> Answer<impl std::io::Read + Send + use<>> {
+        let request = self.agent.get(self.at(path)).header("authorization", self.bearer());
+        let request = request.config().timeout_global(None).build();
+        Ok(self.accept(request.call())?.into_body().into_reader())
+    }
+
     /// Sends a body and reads the answer.
     pub fn post<T: DeserializeOwned>(&self, path: &str, body: &impl Serialize) -> Answer<T> {
         self.read(self.send(self.agent.post(self.at(path)), body))

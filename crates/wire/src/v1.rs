@@ -11,6 +11,7 @@
 //! - **Moments** are RFC 3339 texts in UTC, lengths of time whole seconds with `_s` in their name.
 //! - **JSON inside JSON** (payload, attributes, result, manifest) is kept as it was written.
 
+pub mod archive;
 pub mod batch;
 pub mod claim;
 pub mod collection;

@@ -1,8 +1,8 @@
 //! A sentence for each call, and the types that belong to it.
 
 use armarius_wire::v1::{
-    Page, batch, claim, collection, event, feed, flow, hold, item, key, lease, login, outbox,
-    output, report, robot, round, schedule, status, task, why, worker,
+    Page, archive, batch, claim, collection, event, feed, flow, hold, item, key, lease, login,
+    outbox, output, report, robot, round, schedule, status, task, why, worker,
 };
 use schemars::{JsonSchema, SchemaGenerator};
 use serde_json::{Value, json};
@@ -154,6 +154,56 @@ pub(super) const CALLS: &[Call] = &[
         "Ends a flow: no new rounds",
     )
     .query(&[DRY]),
+    // Archives.
+    call(("GET", "/api/v1/archives"), "listArchives", "Archives: repositories that are watched")
+        .gives::<Page<archive::Archive>>(200, "All of them."),
+    call(("GET", "/api/v1/archives/{archive}"), "showArchive", "One archive")
+        .gives::<archive::Archive>(200, "The archive, and what holds it back."),
+    call(("PUT", "/api/v1/archives/{archive}"), "putArchive", "Watches a repository")
+        .query(&[DRY])
+        .takes::<archive::Put>(),
+    call(("DELETE", "/api/v1/archives/{archive}"), "removeArchive", "Watches it no more")
+        .query(&[DRY]),
+    call(("POST", "/api/v1/archives/{archive}/resume"), "resumeArchive", "Goes on with it")
+        .query(&[DRY]),
+    call(("POST", "/api/v1/archives/{archive}/skip"), "skipRevision", "Passes over a revision")
+        .query(&[DRY])
+        .takes::<archive::Skip>(),
+    call(("POST", "/api/v1/archives/{archive}/notices"), "notice", "Says: there is a revision")
+        .takes::<archive::Notice>(),
+    call(("POST", "/api/v1/archives/{archive}/start"), "startFlow", "Starts a flow at a revision")
+        .query(&[DRY])
+        .takes::<archive::Start>()
+        .gives::<archive::Started>(200, "What was started."),
+    call(("GET", "/api/v1/archives/{archive}/log"), "archiveLog", "Revisions, newest first")
+        .query(&PAGE)
+        .gives::<Page<archive::Revision>>(200, "Revisions with their tasks."),
+    call(
+        ("GET", "/api/v1/archives/{archive}/revisions/{revision}"),
+        "showRevision",
+        "One revision",
+    )
+    .gives::<archive::Revision>(200, "The revision with its tasks."),
+    Call {
+        gives: Some(("text/plain", text)),
+        status: 200,
+        answers: "One path per line, after `A`, `M` or `D` and a space.",
+        ..call(
+            ("GET", "/api/v1/archives/{archive}/revisions/{revision}/paths"),
+            "revisionPaths",
+            "The paths a revision changed",
+        )
+    },
+    Call {
+        gives: Some(("application/x-tar", text)),
+        status: 200,
+        answers: "A tar file.",
+        ..call(
+            ("GET", "/api/v1/archives/{archive}/revisions/{revision}/export"),
+            "exportRevision",
+            "Everything at a revision",
+        )
+    },
     call(
         ("GET", "/api/v1/items"),
         "listItems",

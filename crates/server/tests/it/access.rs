@@ -19,6 +19,8 @@ fn path_of(rule: &Rule) -> String {
         .replace("{hold}", "999")
         .replace("{key}", "none")
         .replace("{name}", "armarius.css")
+        .replace("{archive}", "none")
+        .replace("{revision}", "1")
         // A feed that begins would never end.
         .replace("/api/v1/feed", "/api/v1/feed?after=nowhere")
 }

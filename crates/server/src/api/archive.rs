@@ -1,0 +1,265 @@
+//! Archives: repositories whose revisions run their own workflows.
+
+use armarius_core::command::{Command, Definitions, PutArchive, StartFlow};
+use armarius_core::decide::revision_address;
+use armarius_core::flow::codec::COMMIT;
+use armarius_core::refusal::{Code, Refusal};
+use armarius_core::reply::Reply;
+use armarius_core::rows::{self, ArchiveKind, ArchiveState};
+use armarius_core::text::{Name, Text};
+use armarius_core::view::View;
+use armarius_core::why::why_task;
+use armarius_wire::v1::Page;
+use armarius_wire::v1::archive::{Archive, Awaiting, Notice, Put, Skip, Start, Started};
+use armarius_wire::v1::time;
+use axum::extract::{Path, State};
+use axum::http::StatusCode;
+
+use crate::app::App;
+use crate::body::{Json, json};
+use crate::identity::within;
+use crate::keys::Caller;
+use crate::look::{Look, Lost, find_item};
+use crate::problem::{Answer, Fault, Own};
+use crate::repositories::{Repositories, Wish};
+
+/// `GET /api/v1/archives`
+pub(crate) async fn list(State(app): State<App>, caller: Caller) -> Answer {
+    let look = move |look: &mut Look<'_>| {
+        let all = look.view.archives.iter().filter(|(_, a)| a.state != ArchiveState::Removed);
+        let rows: Vec<rows::Archive> = all.map(|(_, row)| row.clone()).collect();
+        let mut entries = Vec::with_capacity(rows.len());
+        for row in &rows {
+            let shown = shown(&look.view, row);
+            entries.extend(shown.filter(|archive| caller.may(&archive.name)));
+        }
+        entries.sort_by(|a, b| a.name.cmp(&b.name));
+        Ok(Page { entries, next: None })
+    };
+    Ok(json(StatusCode::OK, &app.look(look).await?))
+}
+
+/// `GET /api/v1/archives/{archive}`
+pub(crate) async fn show(
+    State(app): State<App>,
+    caller: Caller,
+    Path(name): Path<String>,
+) -> Answer {
+    let look = move |look: &mut Look<'_>| {
+        let row = archive(look, &caller, &name)?;
+        let held_back = held_back(look, &row)?;
+        let shown = shown(&look.view, &row).ok_or_else(|| unknown(&name))?;
+        Ok(Archive { held_back, ..shown })
+    };
+    Ok(json(StatusCode::OK, &app.look(look).await?))
+}
+
+/// `PUT /api/v1/archives/{archive}`
+pub(crate) async fn put(
+    State(app): State<App>,
+    caller: Caller,
+    Path(name): Path<String>,
+    Json(put): Json<Put>,
+) -> Answer {
+    let archive = Name::new(&name)?;
+    within(&caller, &archive)?;
+    let kind = put.kind.as_deref().map(kind).transpose()?;
+    let wish = Wish { repo: put.repo, kind, branch: put.branch };
+    let found = app.beside(move |repositories| repositories.find(&wish)).await?;
+    let command = Command::PutArchive(PutArchive {
+        archive: archive.clone(),
+        kind: found.kind,
+        place: found.place.into(),
+        branch: found.branch.into(),
+        first: put.from.unwrap_or(1),
+        trusted: put.trust,
+    });
+    app.ask(&caller, command).await?;
+    app.repositories().news(&archive, None, &caller.actor);
+    Ok(super::done())
+}
+
+/// `DELETE /api/v1/archives/{archive}`
+pub(crate) async fn remove(
+    State(app): State<App>,
+    caller: Caller,
+    Path(name): Path<String>,
+) -> Answer {
+    let archive = Name::new(&name)?;
+    within(&caller, &archive)?;
+    app.ask(&caller, Command::RemoveArchive { archive }).await?;
+    Ok(super::done())
+}
+
+/// `POST /api/v1/archives/{archive}/resume`
+pub(crate) async fn resume(
+    State(app): State<App>,
+    caller: Caller,
+    Path(name): Path<String>,
+) -> Answer {
+    let archive = Name::new(&name)?;
+    within(&caller, &archive)?;
+    app.ask(&caller, Command::ResumeArchive { archive: archive.clone() }).await?;
+    app.repositories().news(&archive, None, &caller.actor);
+    Ok(super::done())
+}
+
+/// `POST /api/v1/archives/{archive}/notices`: answered at once; the repository is read afterwards,
+/// and would be read without a notice too.
+pub(crate) async fn notice(
+    State(app): State<App>,
+    caller: Caller,
+    Path(name): Path<String>,
+    Json(notice): Json<Notice>,
+) -> Answer {
+    let archive_name = Name::new(&name)?;
+    within(&caller, &archive_name)?;
+    let seen = caller.clone();
+    app.look(move |look| archive(look, &seen, &name).map(drop)).await?;
+    app.repositories().news(&archive_name, notice.revision, &caller.actor);
+    Ok(super::done())
+}
+
+/// `POST /api/v1/archives/{archive}/skip`
+pub(crate) async fn skip(
+    State(app): State<App>,
+    caller: Caller,
+    Path(name): Path<String>,
+    Json(skip): Json<Skip>,
+) -> Answer {
+    let archive = Name::new(&name)?;
+    within(&caller, &archive)?;
+    let (revision, reason) = (skip.revision, skip.reason.into());
+    let command = Command::SkipRevision { archive: archive.clone(), revision, reason };
+    app.ask(&caller, command).await?;
+    app.repositories().news(&archive, None, &caller.actor);
+    Ok(super::done())
+}
+
+/// `POST /api/v1/archives/{archive}/start`
+pub(crate) async fn start(
+    State(app): State<App>,
+    caller: Caller,
+    Path(name): Path<String>,
+    Json(start): Json<Start>,
+) -> Answer {
+    let archive_name = Name::new(&name)?;
+    let (seen, wanted) = (caller.clone(), start.revision);
+    let (row, revision, id) = app.look(move |look| revision_of(look, &seen, &name, wanted)).await?;
+    let read = move |repositories: &dyn Repositories| repositories.definitions(&row, revision, &id);
+    let flow = match app.beside(read).await? {
+        Definitions::Flows(flows) => {
+            let flow = flows.into_iter().find(|flow| flow.name.as_str() == start.flow);
+            flow.ok_or_else(|| no_flow(&start.flow, revision))?
+        }
+        Definitions::Invalid(_) => {
+            let why = format!("the definitions at revision {revision} cannot be read");
+            let hint = format!("`armarius revision show {archive_name} {revision}` says why");
+            return Err(Refusal::new(Code::BadFlow, why).hint(hint).into());
+        }
+    };
+    let payload: Text = start.params.as_ref().map_or("", |p| p.get()).into();
+    let command =
+        Command::StartFlow(Box::new(StartFlow { archive: archive_name, revision, flow, payload }));
+    match app.ask_once(&caller, start.id.as_deref(), command).await? {
+        Reply::Round { round, task, repeated, .. } => {
+            let started = Started { revision, round, task: task.0, repeated };
+            Ok(json(StatusCode::OK, &started))
+        }
+        other => Err(super::strange(&other)),
+    }
+}
+
+fn no_flow(flow: &str, revision: i64) -> Refusal {
+    let why = format!("there is no flow {flow} at revision {revision}");
+    Refusal::new(Code::NoSuchFlow, why).hint("flows are named like their files in _workflows")
+}
+
+/// An archive, if the caller may see it.
+pub(super) fn archive(
+    look: &mut Look<'_>,
+    caller: &Caller,
+    name: &str,
+) -> Result<rows::Archive, Lost> {
+    let wanted = Name::new(name)?;
+    let found = look.ask(|view| match view.collection_names.get(&wanted)? {
+        Some(id) => Ok(view.archives.get(id)?.cloned()),
+        None => Ok(None),
+    })?;
+    let row = found.filter(|row| caller.may(name) && row.state != ArchiveState::Removed);
+    row.ok_or_else(|| unknown(name).into())
+}
+
+/// An archive, one of its planned revisions, and what the repository calls that.
+pub(super) fn revision_of(
+    look: &mut Look<'_>,
+    caller: &Caller,
+    name: &str,
+    wanted: Option<i64>,
+) -> Result<(rows::Archive, i64, String), Lost> {
+    let row = archive(look, caller, name)?;
+    let revision = wanted.unwrap_or(row.planned);
+    let at = revision_address(&Name::new(name)?, revision);
+    let item = look.ask(|view| match find_item(view, &at)? {
+        Some(id) => Ok(view.items.get(&id)?.cloned()),
+        None => Ok(None),
+    })?;
+    let Some(item) = item.filter(|_| revision <= row.planned) else {
+        let why = format!("revision {revision} of archive {name} is not planned");
+        let hint = format!("choose a revision from {} to {}", row.first, row.planned);
+        return Err(Refusal::new(Code::NoSuchItem, why).hint(hint).into());
+    };
+    let said: serde_json::Value = serde_json::from_str(&item.attributes).unwrap_or_default();
+    Ok((row, revision, said["id"].as_str().unwrap_or_default().to_owned()))
+}
+
+fn unknown(name: &str) -> Refusal {
+    Refusal::new(Code::NoSuchArchive, format!("there is no archive {name}"))
+        .hint("add it with `armarius archive add`, or check the spelling")
+}
+
+fn kind(text: &str) -> Result<ArchiveKind, Fault> {
+    let known = ArchiveKind::ALL.into_iter().find(|kind| kind.as_str() == text);
+    known.ok_or_else(|| {
+        Fault::own(Own::BadRequest, format!("{text} is no kind of archive"), "say svn or git")
+    })
+}
+
+fn shown(view: &View, row: &rows::Archive) -> Option<Archive> {
+    let home = view.collections.get(&row.collection).ok().flatten()?;
+    let flows = row.flows.iter().filter_map(|id| view.flows.get(id).ok().flatten());
+    Some(Archive {
+        name: home.name.to_string(),
+        kind: row.kind.as_str().to_owned(),
+        repo: row.place.to_string(),
+        branch: row.branch.to_string(),
+        from: row.first,
+        trusted: row.trusted,
+        state: row.state.as_str().to_owned(),
+        reason: row.reason.to_string(),
+        since: time::text(row.since),
+        youngest: row.youngest,
+        planned: row.planned,
+        awaiting: row
+            .awaited()
+            .map(|(revision, since)| Awaiting { revision, since: time::text(since) }),
+        held_back: String::new(),
+        flows: flows.map(|flow| flow.name.to_string()).collect(),
+    })
+}
+
+/// What the oldest COMMIT that is not done waits for; empty when all are done.
+fn held_back(look: &mut Look<'_>, row: &rows::Archive) -> Result<String, Lost> {
+    let now = super::now();
+    look.ask(|view| {
+        let key = (row.collection, Name::trusted(COMMIT));
+        let Some(flow) = view.flow_names.get(&key)?.copied() else { return Ok(String::new()) };
+        let queue = view.queue_names.get(&(flow, Name::trusted(COMMIT)))?.copied();
+        let Some(queue) = queue else { return Ok(String::new()) };
+        let first = view.instances.first(&queue, 1)?.next().map(|((_, task), ())| *task);
+        match first {
+            Some(task) => Ok(why_task(view, task, now)?.to_string()),
+            None => Ok(String::new()),
+        }
+    })
+}

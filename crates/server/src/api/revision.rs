@@ -1,0 +1,288 @@
+//! Revisions: what each ran, when, and what came of it.
+
+use std::collections::BTreeMap;
+
+use armarius_core::decide::revision_address;
+use armarius_core::event::Event;
+use armarius_core::ids::{ItemId, TaskId};
+use armarius_core::rows::{Body, Item, Task as Row};
+use armarius_core::task::{Cause, State as Stand};
+use armarius_core::text::Name;
+use armarius_engine::seam::TaskFilter;
+use armarius_wire::v1::Page;
+use armarius_wire::v1::archive::{Revision, Task};
+use armarius_wire::v1::time;
+use axum::body::Body as Content;
+use axum::extract::{Path, State};
+use axum::http::StatusCode;
+use axum::http::header::CONTENT_TYPE;
+use axum::response::{IntoResponse as _, Response};
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::archive::{archive, revision_of};
+use crate::app::App;
+use crate::body::{Params, json};
+use crate::keys::Caller;
+use crate::look::{Look, Lost, find_item};
+use crate::problem::Answer;
+use crate::stream::FileBody;
+
+/// Revisions on one page of the log.
+const PAGE_MAX: usize = 200;
+/// Revisions on a page, unless the caller says otherwise.
+const PAGE_DEFAULT: usize = 20;
+/// Events of one revision that are read for its times.
+const EVENTS_MAX: usize = 20_000;
+/// Tasks of one revision that are shown.
+const TASKS_MAX: usize = 4_000;
+
+/// Which part of the log.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Wanted {
+    cursor: Option<i64>,
+    max: Option<usize>,
+}
+
+/// `GET /api/v1/archives/{archive}/log`: newest first, below the cursor.
+pub(crate) async fn log(
+    State(app): State<App>,
+    caller: Caller,
+    Path(name): Path<String>,
+    Params(wanted): Params<Wanted>,
+) -> Answer {
+    let max = wanted.max.unwrap_or(PAGE_DEFAULT).clamp(1, PAGE_MAX);
+    let look = move |look: &mut Look<'_>| {
+        let row = archive(look, &caller, &name)?;
+        let youngest = row.planned.max(row.noticed).max(row.youngest);
+        let top = wanted.cursor.map_or(youngest, |below| (below - 1).min(youngest));
+        let count = i64::try_from(max).unwrap_or(i64::MAX);
+        let bottom = row.first.max(top.saturating_sub(count - 1));
+        let name = Name::new(&name)?;
+        let mut entries = Vec::new();
+        for revision in (bottom..=top).rev() {
+            entries.extend(read(look, &name, revision)?);
+        }
+        let next = (bottom > row.first).then(|| bottom.to_string());
+        Ok(Page { entries, next })
+    };
+    Ok(json(StatusCode::OK, &app.look(look).await?))
+}
+
+/// `GET /api/v1/archives/{archive}/revisions/{revision}`
+pub(crate) async fn show(
+    State(app): State<App>,
+    caller: Caller,
+    Path((name, revision)): Path<(String, i64)>,
+) -> Answer {
+    let look = move |look: &mut Look<'_>| {
+        archive(look, &caller, &name)?;
+        let found = read(look, &Name::new(&name)?, revision)?;
+        found.ok_or_else(|| {
+            let why = format!("revision {revision} of archive {name} is not known");
+            let refusal = armarius_core::Refusal::new(armarius_core::Code::NoSuchItem, why);
+            refusal.hint(format!("`armarius archive log {name}` shows those there are")).into()
+        })
+    };
+    Ok(json(StatusCode::OK, &app.look(look).await?))
+}
+
+/// `GET /api/v1/archives/{archive}/revisions/{revision}/paths`
+pub(crate) async fn paths(
+    State(app): State<App>,
+    caller: Caller,
+    Path((name, revision)): Path<(String, i64)>,
+) -> Answer {
+    let look = move |look: &mut Look<'_>| revision_of(look, &caller, &name, Some(revision));
+    let (row, revision, id) = app.look(look).await?;
+    let text = app.beside(move |repositories| repositories.changes(&row, revision, &id)).await?;
+    Ok(([(CONTENT_TYPE, "text/plain; charset=utf-8")], text).into_response())
+}
+
+/// `GET /api/v1/archives/{archive}/revisions/{revision}/export`
+pub(crate) async fn export(
+    State(app): State<App>,
+    caller: Caller,
+    Path((name, revision)): Path<(String, i64)>,
+) -> Answer {
+    let look = move |look: &mut Look<'_>| revision_of(look, &caller, &name, Some(revision));
+    let (row, revision, id) = app.look(look).await?;
+    let file = app.beside(move |repositories| repositories.export(&row, revision, &id)).await?;
+    let mut response = Response::new(Content::new(FileBody::new(file)));
+    let kind = axum::http::HeaderValue::from_static("application/x-tar");
+    response.headers_mut().insert(CONTENT_TYPE, kind);
+    Ok(response)
+}
+
+fn read(look: &mut Look<'_>, archive: &Name, number: i64) -> Result<Option<Revision>, Lost> {
+    let at = revision_address(archive, number);
+    let item = look.ask(|view| match find_item(view, &at)? {
+        Some(id) => Ok(view.items.get(&id)?.cloned()),
+        None => Ok(None),
+    })?;
+    let Some(item) = item else { return Ok(None) };
+    let filter = TaskFilter { item: Some(item.id), max: TASKS_MAX, ..TaskFilter::default() };
+    let mut tasks = look.reader.tasks(&filter)?;
+    tasks.reverse();
+    let events = look.reader.events(item.id, 0, EVENTS_MAX)?;
+    let times = Times::of(&events);
+    let mut revision = told(number, &item, &events);
+    for (body, row) in &tasks {
+        revision.tasks.push(shown(look, body, row, &times)?);
+    }
+    revision.state = state(&revision, &tasks).to_owned();
+    Ok(Some(revision))
+}
+
+/// What is known of the revision itself.
+fn told(number: i64, item: &Item, events: &[Event]) -> Revision {
+    let said: Value = serde_json::from_str(&item.attributes).unwrap_or_default();
+    let text = |key: &str| said[key].as_str().unwrap_or_default().to_owned();
+    let mut revision = Revision {
+        revision: number,
+        seen_at: time::text(item.first_seen_at),
+        id: text("id"),
+        author: text("author"),
+        at: said["at_us"]
+            .as_i64()
+            .map(|us| time::text(armarius_core::ids::Time(us)))
+            .unwrap_or_default(),
+        message: text("message"),
+        paths: said["paths"].as_u64().unwrap_or_default(),
+        cause: said["cause"]["task"].as_str().unwrap_or_default().to_owned(),
+        depth: said["cause"]["depth"].as_u64().and_then(|d| d.try_into().ok()).unwrap_or_default(),
+        ..Revision::default()
+    };
+    for event in events {
+        let verdict = match event.name.as_str() {
+            "revision.planned" => "planned",
+            "revision.invalid" => "invalid",
+            "revision.untrusted" => "untrusted",
+            "revision.runaway" => "runaway",
+            "revision.skipped" => "skipped",
+            _ => continue,
+        };
+        verdict.clone_into(&mut revision.state);
+        let detail = event.detail.as_deref().unwrap_or_default();
+        revision.remarks = remarks(verdict, &serde_json::from_str(detail).unwrap_or_default());
+    }
+    revision
+}
+
+fn remarks(verdict: &str, detail: &Value) -> Vec<String> {
+    let list = |key: &str| detail[key].as_array().cloned().unwrap_or_default();
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    match verdict {
+        "invalid" => list("problems")
+            .iter()
+            .map(|p| match p["line"].as_u64().unwrap_or_default() {
+                0 => format!("{}: {}", text(&p["file"]), text(&p["reason"])),
+                line => format!("{}:{line}: {}", text(&p["file"]), text(&p["reason"])),
+            })
+            .collect(),
+        "untrusted" => list("flows")
+            .iter()
+            .map(|f| {
+                let tasks: Vec<String> =
+                    f["tasks"].as_array().into_iter().flatten().map(text).collect();
+                let flow = text(&f["flow"]);
+                format!("not run, the archive is not trusted: {flow} ({})", tasks.join(", "))
+            })
+            .collect(),
+        "runaway" => vec![format!(
+            "nothing of it runs: {} revisions made by tasks stand behind it, more than {}",
+            detail["depth"], detail["max"]
+        )],
+        "skipped" => vec![format!("skipped: {}", text(&detail["reason"]))],
+        _ => list("left_out")
+            .iter()
+            .map(|f| format!("left out: {}, {}", text(&f["flow"]), text(&f["why"])))
+            .collect(),
+    }
+}
+
+/// How a revision stands.
+fn state<'r>(revision: &'r Revision, tasks: &[(Body, Row)]) -> &'r str {
+    match revision.state.as_str() {
+        "" => return "awaited",
+        "planned" => {}
+        other => return other,
+    }
+    let any = |stand: fn(&Row) -> bool| tasks.iter().any(|(_, row)| stand(row));
+    let commit = tasks.first().map(|(_, row)| row.state);
+    if commit == Some(Stand::Waiting) {
+        "waiting"
+    } else if any(|row| matches!(row.state, Stand::Ready | Stand::Leased | Stand::Held)) {
+        "open"
+    } else if any(|row| row.state == Stand::Failed || row.cause == Cause::Operator) {
+        "failed"
+    } else if any(|row| !row.state.is_settled()) {
+        "open"
+    } else {
+        "done"
+    }
+}
+
+/// When each task was last taken up, by whom, and when it settled.
+struct Times(BTreeMap<TaskId, (String, String, String)>);
+
+impl Times {
+    fn of(events: &[Event]) -> Self {
+        let mut times: BTreeMap<TaskId, (String, String, String)> = BTreeMap::new();
+        for event in events {
+            let (Some(task), Some(to)) = (event.task, event.to) else { continue };
+            let entry = times.entry(task).or_default();
+            match to {
+                Stand::Leased => {
+                    entry.0 = time::text(event.at);
+                    entry.1.clear();
+                    entry.2 = event.detail.as_deref().unwrap_or(&event.actor).to_owned();
+                }
+                Stand::Done | Stand::Failed | Stand::Cancelled => entry.1 = time::text(event.at),
+                Stand::Waiting | Stand::Held | Stand::Ready => entry.1.clear(),
+            }
+        }
+        Self(times)
+    }
+}
+
+fn shown(look: &mut Look<'_>, body: &Body, row: &Row, times: &Times) -> Result<Task, Lost> {
+    let (flow, name) = look.ask(|view| {
+        let flow = view.flows.get(&body.flow)?.map(|f| f.name.to_string());
+        let step = view.queues.get(&body.queue)?.map(|q| q.step.to_string());
+        Ok((flow.unwrap_or_default(), step.unwrap_or_default()))
+    })?;
+    let superseded_by = match row.cause {
+        Cause::Superseded(by) => short(look, by, body.item)?,
+        _ => String::new(),
+    };
+    let (started_at, ended_at, worker) = times.0.get(&body.id).cloned().unwrap_or_default();
+    Ok(Task {
+        task: body.id.0,
+        name,
+        flow,
+        round: body.round,
+        state: row.state.as_str().to_owned(),
+        cause: row.cause.as_str().to_owned(),
+        superseded_by,
+        attempts: row.attempts,
+        planned_at: time::text(body.created_at),
+        started_at,
+        ended_at,
+        worker,
+    })
+}
+
+/// `NAME@REVISION`, or just the name within the same revision.
+fn short(look: &mut Look<'_>, task: TaskId, home: ItemId) -> Result<String, Lost> {
+    look.ask(|view| {
+        let Some(body) = view.bodies.get(&task)? else { return Ok(format!("task {task}")) };
+        let step = view.queues.get(&body.queue)?.map(|q| q.step.to_string()).unwrap_or_default();
+        let item = view.items.get(&body.item)?;
+        Ok(match item.filter(|item| item.id != home) {
+            Some(item) => format!("{step}@{}", item.key),
+            None => step,
+        })
+    })
+}
