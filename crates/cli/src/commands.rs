@@ -1,9 +1,11 @@
 //! The commands, one file each: `Args` says what can be typed, `run` does it.
 
+mod archive;
 mod backup;
 mod batch;
 mod bench;
 mod collection;
+mod commit;
 mod completions;
 mod config;
 mod demo;
@@ -19,10 +21,12 @@ mod login;
 mod man;
 mod outbox;
 mod restore;
+mod revision;
 mod robot;
 mod schedule;
 mod secret;
 mod serve;
+mod start;
 mod status;
 mod store;
 mod submit;
@@ -54,6 +58,14 @@ pub(crate) enum Command {
     Status(status::Args),
     /// Collections: namespaces with policy.
     Collection(collection::Args),
+    /// Archives: repositories whose every revision runs the workflow it defines.
+    Archive(archive::Args),
+    /// Tells the server that an archive has a revision.
+    Commit(commit::Args),
+    /// Revisions of archives.
+    Revision(revision::Args),
+    /// Starts a flow of an archive at a revision.
+    Start(start::Args),
     /// Flows: definitions of work.
     Flow(flow::Args),
     /// Items: things work is done to.
@@ -122,6 +134,10 @@ pub(crate) fn run(command: Command, config: Option<PathBuf>) -> anyhow::Result<E
         Command::Worker(args) => worker::run(args),
         Command::Status(args) => status::run(args),
         Command::Collection(args) => collection::run(args),
+        Command::Archive(args) => archive::run(args),
+        Command::Commit(args) => commit::run(args),
+        Command::Revision(args) => revision::run(args),
+        Command::Start(args) => start::run(args),
         Command::Flow(args) => flow::run(args),
         Command::Item(args) => item::run(args),
         Command::Event(args) => event::run(args),

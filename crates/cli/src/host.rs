@@ -6,8 +6,10 @@ use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
+use std::time::Duration;
 
 use anyhow::Context as _;
+use armarius_bridges::archive::{self, Limits, Watcher};
 use armarius_bridges::outbox::{self, Postman};
 use armarius_core::text::Name;
 use armarius_engine::seam::Description;
@@ -19,6 +21,7 @@ use armarius_store::OutputFiles;
 use armarius_wire::v1::key::Role;
 use tokio::sync::oneshot;
 
+use crate::archives::Archives;
 use crate::config::DATA_DEFAULT;
 use crate::exit::Failure;
 use crate::log::Log;
@@ -70,6 +73,10 @@ pub(crate) struct Place {
     pub(crate) tls_key: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) log: Log,
+    /// How often the repositories of archives are looked at without a notice, in seconds
+    #[arg(long, value_name = "SECONDS", default_value_t = 30)]
+    #[arg(value_parser = clap::value_parser!(u16).range(1..=3600))]
+    pub(crate) archive_poll: u16,
     #[command(flatten)]
     pub(crate) outbox: Outbox,
 }
@@ -145,6 +152,7 @@ pub(crate) fn run(place: &Place, crew: Option<Crew>) -> anyhow::Result<ExitCode>
         eprintln!("made an admin key for this machine: {}", key_file.display());
     }
     let shelf = shelf(&data, place)?;
+    let (watcher, archives) = watch(&engine, &data, place)?;
     let postman = Postman::start(engine.handle(), place.outbox.options()?)
         .context("cannot start delivering letters")?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -154,20 +162,48 @@ pub(crate) fn run(place: &Place, crew: Option<Crew>) -> anyhow::Result<ExitCode>
         .build()
         .context("cannot start the runtime")?;
     let server = Server { data, url: String::new(), key_file };
-    let parts =
-        Parts { keys, description, shelf, engine, postman, fatal: fatal_rx, server, crew, tls };
+    let parts = Parts {
+        keys,
+        description,
+        shelf,
+        archives,
+        engine,
+        postman,
+        watcher,
+        fatal: fatal_rx,
+        server,
+        crew,
+        tls,
+    };
     let ended = runtime.block_on(serve(parts, place));
     // What still waits beside the runtime is not waited for.
     runtime.shutdown_background();
     ended
 }
 
+/// Begins to watch archives, and answers what the server asks about them.
+fn watch(engine: &Engine, data: &Path, place: &Place) -> anyhow::Result<(Watcher, Archives)> {
+    let limits = Limits { mirrors: Some(data.join("mirrors")), ..Limits::default() };
+    let watching = archive::Options {
+        poll: Duration::from_secs(u64::from(place.archive_poll)),
+        limits: limits.clone(),
+        log: |line| eprintln!("{line}"),
+        ..archive::Options::default()
+    };
+    let watcher =
+        Watcher::start(engine.handle(), watching).context("cannot start watching archives")?;
+    let archives = Archives { ring: watcher.ring(), limits, scratch: data.join("exports") };
+    Ok((watcher, archives))
+}
+
 struct Parts {
     keys: Ring,
     description: Description,
     shelf: Shelf,
+    archives: Archives,
     engine: Engine,
     postman: Postman,
+    watcher: Watcher,
     fatal: oneshot::Receiver<Fatal>,
     server: Server,
     crew: Option<Crew>,
@@ -176,7 +212,8 @@ struct Parts {
 
 // tidy: long because start and end of everything stand in their order
 async fn serve(parts: Parts, place: &Place) -> anyhow::Result<ExitCode> {
-    let Parts { keys, description, shelf, engine, postman, fatal, server, crew, tls } = parts;
+    let Parts { keys, description, shelf, archives, engine, postman, watcher, .. } = parts;
+    let (fatal, server, crew, tls) = (parts.fatal, parts.server, parts.crew, parts.tls);
     let mut ends = Ends::listen()?;
     let address = place.listen;
     let listener = listen::bind(address).await.with_context(|| {
@@ -190,6 +227,7 @@ async fn serve(parts: Parts, place: &Place) -> anyhow::Result<ExitCode> {
         ..Settings::default()
     };
     let app = App::new(engine.handle(), keys, description, settings).with_shelf(shelf);
+    let app = app.with_repositories(Arc::new(archives));
     tokio::spawn(app.clone().tend());
     // With encryption, programs of this machine still speak plainly, on a socket of their own: a
     // certificate names the machine as others call it, not its loopback.
@@ -253,6 +291,7 @@ async fn serve(parts: Parts, place: &Place) -> anyhow::Result<ExitCode> {
     // Claims that wait for work are sent home by the engine; then the connections can end.
     app.send_home();
     postman.stop();
+    watcher.stop();
     let stopped = tokio::task::spawn_blocking(move || engine.stop());
     linger.await;
     if let Some(inner) = inner

@@ -5,6 +5,7 @@
 //! finds its server) · `own` (a server for one command alone) · `paper`, `progress` (what people
 //! see) · `records` (lists that are sent in bulk) · `exit` (how it ends).
 
+mod archives;
 mod commands;
 mod config;
 mod connect;

@@ -25,6 +25,7 @@ mod post;
 mod process;
 mod result;
 mod slot;
+mod source;
 mod stream;
 mod tree;
 mod user;

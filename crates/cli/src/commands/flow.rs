@@ -1,11 +1,13 @@
 //! `armarius flow …`
 
 mod graph;
+mod revisions;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::Context as _;
+use armarius_bridges::archive::FOLDER;
 use armarius_core::flow::{Flow as Definition, codec};
 use armarius_wire::client::{Client, segment};
 use armarius_wire::flowfile::{self, FlowFileError, Home, Source};
@@ -38,8 +40,8 @@ enum Verb {
     },
     /// Checks flow files without a server
     Check {
-        /// Flow files, YAML or JSON
-        #[arg(required = true, value_name = "FILE")]
+        /// Flow files, or the folder of an archive, whose `_workflows` are read together
+        #[arg(required = true, value_name = "FILE-OR-DIR")]
         files: Vec<PathBuf>,
         /// Read them as files of an archive: what does not say what wakes it is woken by commits
         #[arg(long)]
@@ -47,13 +49,16 @@ enum Verb {
     },
     /// Draws the steps of a flow, from its file or from the server
     Graph {
-        /// A flow file, or the collection of a flow on the server
+        /// A flow file, the folder of an archive, or the collection of a flow on the server
         source: String,
         /// The flow on the server
         flow: Option<String>,
         /// Write it for Graphviz: `… --dot | dot -Tsvg`
         #[arg(long)]
         dot: bool,
+        /// Draw the tasks of these revisions, as in 2..3, and who waits for whom
+        #[arg(long, value_name = "A..B", value_parser = span, conflicts_with_all = ["flow", "dot"])]
+        revisions: Option<(u32, u32)>,
         #[command(flatten)]
         connection: Connection,
     },
@@ -88,7 +93,11 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     match args.verb {
         Verb::Apply { collection, files, steering } => apply(&collection, &files, &steering)?,
         Verb::Check { files, archive } => check(&files, archive)?,
-        Verb::Graph { source, flow, dot, connection } => {
+        Verb::Graph { source, revisions: Some((first, last)), .. } => {
+            let flows = read_archive(Path::new(&source))?;
+            paper::line(&paper::clean(revisions::text(&flows, first, last).trim_end()))?;
+        }
+        Verb::Graph { source, flow, dot, connection, revisions: None } => {
             let flow = drawn(&source, flow.as_deref(), &connection)?;
             if connection.json {
                 paper::line(&serde_json::to_string_pretty(&codec::to_json(&flow))?)?;
@@ -187,6 +196,11 @@ fn check(files: &[PathBuf], archive: bool) -> anyhow::Result<()> {
     let home = if archive { Home::Archive } else { Home::Server };
     let mut wrongs = Vec::new();
     for path in files {
+        if path.is_dir() {
+            let flows = read_archive(path)?;
+            eprintln!("{}: {} flows checked together", path.display(), flows.len());
+            continue;
+        }
         if let Err(error) = parse(path, &load(path)?, home) {
             wrongs.push(error);
         }
@@ -196,6 +210,56 @@ fn check(files: &[PathBuf], archive: bool) -> anyhow::Result<()> {
     }
     eprintln!("{} checked, nothing wrong", files.len());
     Ok(())
+}
+
+/// Reads what an archive would: the files of its `_workflows` together, or one file.
+fn read_archive(path: &Path) -> anyhow::Result<Vec<Definition>> {
+    let inner = path.join(FOLDER);
+    let folder = if inner.is_dir() { inner } else { path.to_owned() };
+    let mut files = Vec::new();
+    if folder.is_dir() {
+        let entries = std::fs::read_dir(&folder).with_context(|| folder.display().to_string())?;
+        for entry in entries {
+            files.push(entry.with_context(|| folder.display().to_string())?.path());
+        }
+        files.retain(|file| {
+            let end = file.extension().and_then(|e| e.to_str());
+            file.is_file() && matches!(end, Some("yaml" | "yml" | "json"))
+        });
+        files.sort();
+    } else {
+        files.push(folder.clone());
+    }
+    if files.is_empty() {
+        let why = format!("{} holds no flow files", folder.display());
+        return Err(Failure::new(why, "they end in .yaml, .yml or .json").into());
+    }
+    let mut read = Vec::with_capacity(files.len());
+    for file in &files {
+        read.push((file.to_string_lossy().into_owned(), load(file)?));
+    }
+    let mut sources = Vec::with_capacity(read.len());
+    let mut wrongs = Vec::new();
+    for (name, bytes) in &read {
+        match Source::from_bytes(name, bytes) {
+            Ok(source) => sources.push(source),
+            Err(error) => wrongs.push(error),
+        }
+    }
+    if !wrongs.is_empty() {
+        return Err(wrong(&wrongs));
+    }
+    flowfile::read_together(&sources, Home::Archive).map_err(|errors| wrong(&errors))
+}
+
+fn span(text: &str) -> Result<(u32, u32), String> {
+    let parsed = text.split_once("..").and_then(|(a, b)| Some((a.parse().ok()?, b.parse().ok()?)));
+    match parsed {
+        Some((first, last)) if first >= 1 && first <= last && last - first < 20 => {
+            Ok((first, last))
+        }
+        Some(_) | None => Err("write it as 2..3, at most twenty revisions".to_owned()),
+    }
 }
 
 fn load(path: &Path) -> anyhow::Result<Vec<u8>> {

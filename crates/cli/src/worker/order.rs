@@ -14,6 +14,7 @@ use super::isolation;
 use super::keeper::Charge;
 use super::launch::Bounds;
 use super::place::Place;
+use super::source;
 
 /// What a task sees of the worker's own environment.
 const PASSED_ON: [&str; 5] = ["PATH", "LANG", "LC_ALL", "TZ", "USER"];
@@ -28,6 +29,10 @@ pub(super) struct No {
 }
 
 impl No {
+    pub(super) fn transient(why: impl Into<String>) -> Self {
+        Self { class: Outcome::Transient, why: why.into() }
+    }
+
     fn permanent(why: impl Into<String>) -> Self {
         Self { class: Outcome::Permanent, why: why.into() }
     }
@@ -62,6 +67,9 @@ pub(super) fn prepare(options: &Options, task: &Task, place: &Place) -> Result<C
     let folder = place.run_folder(task.workdir.as_deref())?;
     let env = environment(options, task, &root);
     place.give("in/payload.json", payload(task).as_bytes())?;
+    if let Some(revision) = &task.revision {
+        source::bring(&options.client, revision, task, place)?;
+    }
     let argv = argv(task, &env, place, &root)?;
     match image {
         Some(image) => contained(options, task, place, image, &folder, &env, &argv),
@@ -178,6 +186,9 @@ fn environment(options: &Options, task: &Task, root: &Path) -> BTreeMap<String, 
         ("FOLDER", root.display().to_string()),
         ("URL", options.client.url().to_owned()),
     ] {
+        env.insert(format!("ARMARIUS_{name}"), value);
+    }
+    for (name, value) in task.revision.iter().flat_map(|r| source::variables(r, task, root)) {
         env.insert(format!("ARMARIUS_{name}"), value);
     }
     // One variable that is larger would keep the program from being started at all.

@@ -67,7 +67,7 @@ impl Place {
         self.hand_over(&path)
     }
 
-    fn hand_over(&self, path: &Path) -> io::Result<()> {
+    pub(super) fn hand_over(&self, path: &Path) -> io::Result<()> {
         match self.user {
             Some((user, group)) => std::os::unix::fs::lchown(path, Some(user), Some(group)),
             None => Ok(()),

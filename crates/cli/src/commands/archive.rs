@@ -1,0 +1,228 @@
+//! `armarius archive …`
+
+mod hook;
+mod log;
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use armarius_wire::client::segment;
+use armarius_wire::v1::Page;
+use armarius_wire::v1::archive::{Archive, Put, Skip};
+
+use crate::connect::{Connection, Steering, Way};
+use crate::paper;
+
+pub(super) use log::revision_text;
+
+/// Archives: repositories whose every revision runs the workflow it defines.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum Verb {
+    /// Watches a repository, or changes what is said about it
+    Add {
+        /// Its name
+        name: String,
+        /// The repository: a path on the server's machine, or a URL
+        #[arg(long, value_name = "PATH-OR-URL")]
+        repo: String,
+        /// svn or git; found out by itself where it can be
+        #[arg(long)]
+        kind: Option<String>,
+        /// The branch whose first parents are counted (git)
+        #[arg(long)]
+        branch: Option<String>,
+        /// The first revision to process
+        #[arg(long, value_name = "REV")]
+        from: Option<i64>,
+        /// Run what the repository defines; without it definitions are read and shown only
+        #[arg(long)]
+        trust: bool,
+        #[command(flatten)]
+        steering: Steering,
+    },
+    /// Lists them
+    List {
+        #[command(flatten)]
+        connection: Connection,
+    },
+    /// Shows one: how far it is, what it waits for
+    Show {
+        /// Its name
+        name: String,
+        #[command(flatten)]
+        connection: Connection,
+    },
+    /// Shows its revisions with their tasks, newest first
+    Log {
+        /// Its name
+        name: String,
+        /// Revisions to show
+        #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u16).range(1..=200))]
+        max: u16,
+        /// Only revisions below this one
+        #[arg(long, value_name = "REV")]
+        before: Option<i64>,
+        #[command(flatten)]
+        connection: Connection,
+    },
+    /// Prints the hook that tells the server about commits, or installs it
+    Hook {
+        /// Its name
+        name: String,
+        /// Install it, with a key that may do nothing but notify
+        #[arg(long)]
+        install: bool,
+        #[command(flatten)]
+        connection: Connection,
+    },
+    /// Passes over the revision that is awaited: nothing of it runs
+    Skip {
+        /// Its name
+        name: String,
+        /// The revision
+        revision: i64,
+        /// Why
+        #[arg(long)]
+        reason: String,
+        #[command(flatten)]
+        steering: Steering,
+    },
+    /// Goes on with an archive that was stopped because its history changed
+    Resume {
+        /// Its name
+        name: String,
+        #[command(flatten)]
+        steering: Steering,
+    },
+    /// Watches it no more; its history stays, what is open goes on
+    Remove {
+        /// Its name
+        name: String,
+        #[command(flatten)]
+        steering: Steering,
+    },
+}
+
+pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
+    match args.verb {
+        Verb::Add { name, repo, kind, branch, from, trust, steering } => {
+            let repo = whole(&repo);
+            let put = Put { repo, kind, branch, from, trust };
+            add(&name, &put, &steering)?;
+        }
+        Verb::List { connection } => {
+            let page: Page<Archive> = connection.client()?.get("archives", &[])?;
+            paper::show(connection.json, &page, |page| list(&page.entries))?;
+        }
+        Verb::Show { name, connection } => {
+            let archive: Archive = connection.client()?.get(&at(&name), &[])?;
+            paper::show(connection.json, &archive, show)?;
+        }
+        Verb::Log { name, max, before, connection } => {
+            log::run(&at(&name), max, before, &connection)?;
+        }
+        Verb::Hook { name, install, connection } => hook::run(&name, install, &connection)?,
+        Verb::Skip { name, revision, reason, steering } => {
+            let (path, skip) = (format!("{}/skip", at(&name)), Skip { revision, reason });
+            if !steering.only_told(Way::Post, &path, &skip)? {
+                steering.connection.client()?.tell(&path, &skip)?;
+                eprintln!("revision {revision} of {name} is passed over");
+            }
+        }
+        Verb::Resume { name, steering } => {
+            let path = format!("{}/resume", at(&name));
+            if !steering.only_told(Way::Post, &path, &serde_json::json!({}))? {
+                steering.connection.client()?.tell(&path, &serde_json::json!({}))?;
+                eprintln!("archive {name} goes on");
+            }
+        }
+        Verb::Remove { name, steering } => {
+            let path = at(&name);
+            if !steering.only_told(Way::Delete, &path, &())? {
+                steering.connection.client()?.delete(&path)?;
+                eprintln!("archive {name} is watched no more");
+            }
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+pub(super) fn at(name: &str) -> String {
+    format!("archives/{}", segment(name))
+}
+
+/// A path of this machine as the server will see it; anything else as it is.
+fn whole(repo: &str) -> String {
+    let path = Path::new(repo);
+    if repo.contains("://") || path.is_absolute() {
+        return repo.to_owned();
+    }
+    path.canonicalize().map_or_else(|_| repo.to_owned(), |path| path.display().to_string())
+}
+
+fn add(name: &str, put: &Put, steering: &Steering) -> anyhow::Result<()> {
+    if steering.only_told(Way::Put, &at(name), put)? {
+        return Ok(());
+    }
+    steering.connection.client()?.put_done(&at(name), put)?;
+    eprintln!("archive {name} is watched");
+    if put.trust {
+        eprintln!("commits to {} can now run programs as this server's workers", put.repo);
+    } else {
+        eprintln!(
+            "its definitions are shown and do not run; add it again with --trust to run them"
+        );
+    }
+    eprintln!("`armarius archive hook {name} --install` makes it quick; it is polled anyway");
+    Ok(())
+}
+
+fn list(archives: &[Archive]) -> String {
+    let row = |a: &Archive| {
+        let awaiting = a.awaiting.as_ref().map(|w| w.revision.to_string()).unwrap_or_default();
+        [
+            a.name.clone(),
+            a.kind.clone(),
+            a.state.clone(),
+            a.youngest.to_string(),
+            a.planned.to_string(),
+            awaiting,
+            if a.trusted { "yes" } else { "no" }.to_owned(),
+            a.repo.clone(),
+        ]
+    };
+    let head = ["archive", "kind", "state", "youngest", "planned", "awaits", "trusted", "repo"];
+    paper::table(head, archives.iter().map(row).collect())
+}
+
+fn show(a: &Archive) -> String {
+    let mut pairs = vec![
+        ("archive", a.name.clone()),
+        ("repository", format!("{} {}", a.kind, a.repo)),
+        ("state", format!("{} since {}", a.state, a.since)),
+    ];
+    if !a.reason.is_empty() {
+        pairs.push(("because", a.reason.clone()));
+    }
+    if !a.branch.is_empty() {
+        pairs.push(("branch", a.branch.clone()));
+    }
+    pairs.push(("trusted", if a.trusted { "yes" } else { "no, nothing runs" }.to_owned()));
+    pairs.push(("revisions", format!("{} to {}, planned up to {}", a.from, a.youngest, a.planned)));
+    if let Some(awaiting) = &a.awaiting {
+        let text = format!("revision {} since {}", awaiting.revision, awaiting.since);
+        pairs.push(("awaiting", text));
+    }
+    pairs.push(("flows", a.flows.join(", ")));
+    let mut text = paper::pairs(&pairs);
+    if !a.held_back.is_empty() {
+        text.push_str(&format!("\nheld back:\n{}", paper::clean(&a.held_back)));
+    }
+    text
+}
