@@ -1,4 +1,4 @@
-//! `cargo xtask soak`: the long versions of the simulator's tests, each within a limit of time.
+//! `cargo xtask soak`: the long versions of some tests, each within a limit of time.
 
 use crate::repo;
 use std::process::Command;
@@ -7,33 +7,54 @@ use std::time::Instant;
 /// A soak: the name of its tests, what it tries, and how many minutes it may take.
 struct Soak {
     name: &'static str,
+    package: &'static str,
     tries: &'static str,
     minutes_max: u64,
 }
 
+/// The package of most soaks.
+const SIM: &str = "armarius-sim";
+
 const SOAKS: &[Soak] = &[
     Soak {
         name: "chaos",
+        package: SIM,
         tries: "three servers and ten workers while PostgreSQL, servers and connections are killed",
         minutes_max: 60,
     },
     Soak {
         name: "crash",
+        package: SIM,
         tries: "a kill at every write and sync, hundreds of kills under load",
         minutes_max: 60,
     },
     Soak {
         name: "differential",
+        package: SIM,
         tries: "hundreds of seeds on every store, grouped, restarted, forgetting",
         minutes_max: 60,
     },
     Soak {
         name: "faults",
+        package: SIM,
         tries: "every failed sync and write, flipped bits, power cuts (as root)",
         minutes_max: 60,
     },
     Soak {
+        name: "revisions",
+        package: SIM,
+        tries: "an archive of 100,000 revisions of five tasks: what the next commit costs",
+        minutes_max: 120,
+    },
+    Soak {
+        name: "archives",
+        package: "armarius",
+        tries: "four clients of Subversion and of git, a hundred commits each, and a crash",
+        minutes_max: 60,
+    },
+    Soak {
         name: "named",
+        package: SIM,
         tries: "a million tasks, 100,000 dependents, a batch of a million",
         minutes_max: 60,
     },
@@ -42,7 +63,7 @@ const SOAKS: &[Soak] = &[
 /// What there is to run.
 pub(crate) fn list() {
     println!("cargo xtask soak NAME, or all:\n");
-    for Soak { name, tries, minutes_max } in SOAKS {
+    for Soak { name, tries, minutes_max, .. } in SOAKS {
         println!("  {name:<14} {tries} (at most {minutes_max} min)");
     }
 }
@@ -58,7 +79,7 @@ pub(crate) fn run(wanted: &str) -> anyhow::Result<()> {
     for soak in chosen {
         println!("soak {}: {}", soak.name, soak.tries);
         let began = Instant::now();
-        let test = ["test", "--package", "armarius-sim", "--test", "it", "--"];
+        let test = ["test", "--package", soak.package, "--test", "it", "--"];
         // `timeout` ends the whole group of processes, the tests and what they started included.
         let status = Command::new("timeout")
             .args(["--kill-after=10", &format!("{}m", soak.minutes_max)])

@@ -16,5 +16,6 @@ mod doctor;
 mod failover;
 mod faults;
 mod named;
+mod revisions;
 mod robots;
 mod several;
