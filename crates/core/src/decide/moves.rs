@@ -234,11 +234,15 @@ impl Desk<'_> {
 
     /// While a robot's round was open it was not asked: what came about meanwhile counts now.
     fn ask_again(&mut self, body: &Body, mv: &Move) -> Rule<()> {
-        let replaced = matches!(mv.cause, Cause::Superseded(_));
-        if body.fingerprint.is_empty() || replaced {
+        // What was replaced has a newer round, and what was withdrawn has just been asked about.
+        let known = matches!(mv.cause, Cause::Superseded(_) | Cause::TriggerGone);
+        if body.fingerprint.is_empty() || known {
             return Ok(());
         }
-        self.wake_robots(body.item, "", body.depth.saturating_add(1))
+        // A robot always looks at its own event.
+        let own = self.version(body)?.def.records.clone();
+        let depth = body.depth.saturating_add(1);
+        self.wake_robots(body.item, own.as_ref().map_or("", |name| name), depth)
     }
 
     /// Keeps the counters of queue, round and batch. Answers the round's status if it just settled.
