@@ -38,7 +38,7 @@ pub use trigger::{Standing, fits as query_fits, holds as query_holds, standing};
 
 use crate::command::{Call, Command};
 use crate::reply::Reply;
-use crate::view::{Stop, View};
+use crate::view::{Need, Stop, View};
 use desk::Desk;
 
 /// Decides a command on a view: an answer, or what is still needed, or a refusal. On a stop the
@@ -55,6 +55,20 @@ pub fn decide(view: &mut View, call: &Call) -> Result<Reply, Stop> {
             view.rollback();
             Err(stop)
         }
+    }
+}
+
+/// What [`decide`] would ask for next, if this command were decided now; the view stays as it was.
+/// Commands before it may change that: whoever loads it beforehand saves a question, and decides
+/// nothing.
+#[must_use]
+pub fn foresee(view: &mut View, call: &Call) -> Vec<Need> {
+    let mut desk = Desk::new(view, call);
+    let result = answer(&mut desk).and_then(|_| desk.follow_up());
+    view.rollback();
+    match result {
+        Err(Stop::Need(needs)) => needs,
+        Ok(()) | Err(Stop::Refuse(_)) => Vec::new(),
     }
 }
 

@@ -30,7 +30,7 @@ pub mod view;
 pub mod why;
 
 pub use command::{Call, Command};
-pub use decide::decide;
+pub use decide::{decide, foresee};
 pub use refusal::{Code, Refusal};
 pub use reply::Reply;
 pub use view::{Need, Stop, View};

@@ -79,6 +79,18 @@ macro_rules! sheet {
             $($(#[$ld])* $lneed($owner, Option<$lkey>, usize),)*
         }
 
+        impl Need {
+            /// Whether both ask for entries of the same list, of which one stretch is known at a
+            /// time.
+            #[must_use]
+            pub fn is_of_same_list(&self, other: &Self) -> bool {
+                match (self, other) {
+                    $((Self::$lneed(a, _, _), Self::$lneed(b, _, _)) => a == b,)*
+                    _ => false,
+                }
+            }
+        }
+
         /// The sheet.
         #[derive(Debug)]
         pub struct View {
@@ -90,6 +102,8 @@ macro_rules! sheet {
             events_kept: usize,
             /// Tasks that settled since the last commit, with their items.
             cold: Vec<(TaskId, ItemId)>,
+            /// Those of them that belong to decisions already made.
+            cold_kept: usize,
             /// Tasks that settled in the turn whose commit is under way.
             cold_flying: Vec<(TaskId, ItemId)>,
             /// Number and seal of the newest commit.
@@ -110,6 +124,7 @@ macro_rules! sheet {
                     events: Vec::new(),
                     events_kept: 0,
                     cold: Vec::new(),
+                    cold_kept: 0,
                     cold_flying: Vec::new(),
                     head: CommitHead::default(),
                     shard,
@@ -178,6 +193,7 @@ macro_rules! sheet {
                 $(self.$table.keep();)*
                 $(self.$list.keep();)*
                 self.events_kept = self.events.len();
+                self.cold_kept = self.cold.len();
             }
 
             /// Notes that a task has settled, so that it need not be kept after the commit.
@@ -190,6 +206,7 @@ macro_rules! sheet {
                 $(self.$table.rollback();)*
                 $(self.$list.rollback();)*
                 self.events.truncate(self.events_kept);
+                self.cold.truncate(self.cold_kept);
             }
 
             /// What was written is durable now.
@@ -198,6 +215,7 @@ macro_rules! sheet {
                 $(self.$list.committed();)*
                 self.events.clear();
                 self.events_kept = 0;
+                self.cold_kept = 0;
                 self.head = head;
                 let cold = std::mem::take(&mut self.cold);
                 self.drop_cold(cold);
@@ -214,6 +232,7 @@ macro_rules! sheet {
                 parcel.events = std::mem::take(&mut self.events);
                 parcel.head = self.head;
                 self.events_kept = 0;
+                self.cold_kept = 0;
                 self.cold_flying = std::mem::take(&mut self.cold);
                 parcel
             }

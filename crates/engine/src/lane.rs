@@ -21,6 +21,7 @@
 
 mod alone;
 mod flight;
+mod foresight;
 mod group;
 mod settle;
 mod turn;
@@ -36,6 +37,7 @@ use armarius_core::ids::Time;
 use armarius_core::view::View;
 
 use self::flight::Runway;
+use self::foresight::Foresight;
 use crate::bell::Bell;
 use crate::chance::Chance;
 use crate::clock::Clock;
@@ -79,6 +81,9 @@ struct Lane<'a> {
     began: (Time, Duration),
     /// What stands between the lanes, where there are several.
     floor: Option<Arc<Floor>>,
+    /// Whether it is worth while to ask for what several commands need together.
+    is_far: bool,
+    foresight: Foresight,
     /// How leases are to be judged in this turn.
     mercy: Mercy,
     /// Leases are getting a fresh term, and the others wait to hear of it.
@@ -140,7 +145,7 @@ impl<'a> Lane<'a> {
         around: Around,
     ) -> Self {
         let Around { hall, floor } = around;
-        let is_shared = store.is_shared();
+        let (is_shared, is_far) = (store.is_shared(), store.is_far());
         Self {
             place: Place::Home { store, begun: false },
             runway,
@@ -161,6 +166,8 @@ impl<'a> Lane<'a> {
             short: false,
             began: (Time::ZERO, Duration::ZERO),
             floor,
+            is_far,
+            foresight: Foresight::default(),
             mercy: Mercy::None,
             refreshing: false,
             rested_at: 0,

@@ -34,6 +34,12 @@ pub const PARKED_CLAIMS_MAX: usize = 20_000;
 pub const CACHE_ROWS_MAX: usize = 200_000;
 /// How often one command may ask for more rows before it counts as broken.
 pub const LOAD_ROUNDS_MAX: usize = 1_000;
+/// Commands of a line that are looked at together for what they will need from a far store.
+pub const FORESEE_COMMANDS_MAX: usize = 500;
+/// Time one such look may take: a part of what the group has.
+pub const FORESEE_TIME_MAX: Duration = Duration::from_millis(4);
+/// How often a line is looked at in this way while it fills a group.
+pub const FORESEE_ROUNDS_MAX: usize = 8;
 /// How long [`Handle::call`](crate::Handle::call) waits for room in its line.
 pub const CALL_WAIT_MAX: Duration = Duration::from_secs(30);
 /// The longest the lane rests before it looks at the store's time again.

@@ -46,6 +46,12 @@ pub trait Store: Send {
         false
     }
 
+    /// Whether every question is a journey, so that it is worth while to ask for what a whole line
+    /// of commands will need at once.
+    fn is_far(&self) -> bool {
+        false
+    }
+
     /// Loads what is needed into the view: every need is answered, if only by "absent".
     fn load(&mut self, needs: &[Need], view: &mut View) -> Result<(), StoreError>;
 

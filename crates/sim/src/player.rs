@@ -4,11 +4,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
 use armarius_core::command::Call;
-use armarius_core::decide;
 use armarius_core::event::seal;
 use armarius_core::ids::Time;
 use armarius_core::rows::Counter;
-use armarius_core::view::{CommitHead, Stop, View};
+use armarius_core::view::{CommitHead, Need, Stop, View};
+use armarius_core::{decide, foresee};
 use armarius_engine::seam::{Store, StoreError};
 
 use crate::dice::chance;
@@ -63,19 +63,34 @@ impl<S: Store> Player<S> {
         Ok(outcomes)
     }
 
+    /// As [`Player::play_together`], but before each step what it and those behind it would need is
+    /// loaded, and nothing else is done with that.
+    pub fn play_foreseen(&mut self, steps: &[Step]) -> Result<Vec<Outcome>, StoreError> {
+        let Some(first) = steps.first() else { return Ok(Vec::new()) };
+        let now = self.begin(first.at)?;
+        let mut outcomes = Vec::with_capacity(steps.len());
+        for (n, step) in steps.iter().enumerate() {
+            let before = self.view.changes_text();
+            let ahead: Vec<Call> = steps.iter().skip(n).map(|s| self.call(s, now)).collect();
+            let foreseen = ahead.iter().flat_map(|call| foresee(&mut self.view, call));
+            let needs: Vec<Need> = foreseen.collect();
+            if self.view.changes_text() != before {
+                return Err(StoreError::Corrupt(format!("foreseeing {ahead:?} left a trace")));
+            }
+            self.store.load(&needs, &mut self.view)?;
+            outcomes.push(self.rule(step, now)?);
+        }
+        self.finish(now)?;
+        Ok(outcomes)
+    }
+
     fn begin(&mut self, at: Time) -> Result<Time, StoreError> {
         self.hand.store(at.0, Ordering::SeqCst);
         self.store.begin(&mut self.view)
     }
 
     fn rule(&mut self, step: &Step, now: Time) -> Result<Outcome, StoreError> {
-        let call = Call {
-            now,
-            actor: step.actor.clone(),
-            chance: chance(self.seed, self.played),
-            idem: step.idem.clone(),
-            command: step.command.clone(),
-        };
+        let call = self.call(step, now);
         self.played += 1;
         for _ in 0..LOADS_MAX {
             match decide(&mut self.view, &call) {
@@ -85,6 +100,16 @@ impl<S: Store> Player<S> {
             }
         }
         Err(StoreError::Corrupt(format!("more than {LOADS_MAX} loads for {call:?}")))
+    }
+
+    fn call(&self, step: &Step, now: Time) -> Call {
+        Call {
+            now,
+            actor: step.actor.clone(),
+            chance: chance(self.seed, self.played),
+            idem: step.idem.clone(),
+            command: step.command.clone(),
+        }
     }
 
     /// Commits what changed, with the time it happened at; ends a transaction that changed nothing.

@@ -34,6 +34,7 @@ mod words;
 
 pub use database::{Database, default_place};
 pub use pool::Patience;
+pub use wire::url::SHARDS;
 
 use std::sync::Arc;
 
@@ -310,6 +311,10 @@ impl Store for Postgres {
     }
 
     fn is_shared(&self) -> bool {
+        true
+    }
+
+    fn is_far(&self) -> bool {
         true
     }
 

@@ -3,6 +3,8 @@
 //! Order: priority, then the flow's order, then task number. Between queues of equal head priority
 //! the collection that was served longest ago goes first.
 
+use std::collections::VecDeque;
+
 use super::desk::{Desk, Rule};
 use super::moves::Move;
 use crate::command::Claim;
@@ -145,9 +147,13 @@ fn take(
     while hand.tasks.len() < max && hand.held < DUTY_ROWS_MAX {
         let want = max - hand.tasks.len();
         let Some(best) = best_head(desk, &mut candidates, want)? else { return Ok(()) };
-        let Some(candidate) = candidates.get_mut(best) else { return Ok(()) };
+        let Some(candidate) = candidates.get(best) else { return Ok(()) };
         let ranks = next_of(desk, candidate.queue, want.min(candidate.room))?;
-        preload(desk, &ranks)?;
+        if preload(desk, &ranks).is_err() {
+            preload(desk, &outlook(desk, &candidates, want)?)?;
+            preload(desk, &ranks)?;
+        }
+        let Some(candidate) = candidates.get_mut(best) else { return Ok(()) };
         let before = hand.tasks.len();
         for rank in &ranks {
             grant(desk, rank.task, hand)?;
@@ -212,6 +218,35 @@ fn next_of(desk: &Desk<'_>, queue: QueueId, n: usize) -> Rule<Vec<Rank>> {
         }
     }
     Ok(ranks)
+}
+
+/// What the whole claim will take if it meets no hold, so that all of it is loaded at once.
+fn outlook(desk: &Desk<'_>, candidates: &[Candidate], want: usize) -> Rule<Vec<Rank>> {
+    let mut fronts = Vec::with_capacity(candidates.len());
+    for candidate in candidates {
+        let served = desk.collection(candidate.collection)?.served;
+        let n = want.min(candidate.room);
+        let ranks = desk.view.ready.first(&candidate.queue, n)?.take(n).map(|(rank, ())| *rank);
+        fronts.push((candidate.collection, served, ranks.collect::<VecDeque<_>>()));
+    }
+    let mut taken = Vec::with_capacity(want);
+    let mut turn = i64::MAX / 2;
+    while taken.len() < want {
+        let head = |(_, served, ranks): &(_, i64, VecDeque<Rank>)| {
+            ranks.front().map(|rank| (rank.behind, *served, *rank))
+        };
+        let best = fronts.iter_mut().filter(|f| head(f).is_some()).min_by_key(|f| head(f));
+        let Some((home, _, ranks)) = best else { break };
+        let (home, behind) = (*home, ranks.front().map(|rank| rank.behind));
+        while let Some(rank) =
+            ranks.pop_front_if(|r| Some(r.behind) == behind && taken.len() < want)
+        {
+            taken.push(rank);
+        }
+        turn += 1;
+        fronts.iter_mut().filter(|f| f.0 == home).for_each(|f| f.1 = turn);
+    }
+    Ok(taken)
 }
 
 /// Asks for everything the grants will read, wave by wave instead of row by row.

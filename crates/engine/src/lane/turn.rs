@@ -10,6 +10,7 @@ use armarius_core::rows::Counter;
 use armarius_core::text::Name;
 use armarius_core::view::{CommitHead, Stop, View};
 
+use super::foresight::Foresight;
 use super::group::{Entry, FULL, Group, mark};
 use super::verdict::Trouble;
 use super::{Lane, Place};
@@ -268,15 +269,25 @@ impl Lane<'_> {
                     Urgency::Errand => self.run_errands(group, mark)?,
                     Urgency::Claim => self.try_parked(group, mark)?,
                 }
-                while self.admits(group, urgency, mark) {
-                    let Some(order) = self.pop(urgency) else {
-                        break;
-                    };
-                    group.serve(urgency, order.bytes);
-                    self.serve(order, group)?;
-                }
+                self.serve_line(urgency, group, mark)?;
             }
         }
+        Ok(())
+    }
+
+    fn serve_line(
+        &mut self,
+        urgency: Urgency,
+        group: &mut Group,
+        mark: usize,
+    ) -> Result<(), Trouble> {
+        self.foresight = if self.is_far { Foresight::of(urgency) } else { Foresight::default() };
+        while self.admits(group, urgency, mark) {
+            let Some(order) = self.pop(urgency) else { break };
+            group.serve(urgency, order.bytes);
+            self.serve(order, group)?;
+        }
+        self.foresight = Foresight::default();
         Ok(())
     }
 

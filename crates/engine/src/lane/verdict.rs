@@ -73,7 +73,10 @@ impl Lane<'_> {
             if needs == last {
                 return Err(Trouble::Broken(format!("the store left {needs:?} unanswered")));
             }
-            self.load(&needs)?;
+            match self.foresee(&needs, call.now)? {
+                others if others.is_empty() => self.load(&needs)?,
+                others => self.load(&[&needs[..], &others].concat())?,
+            }
             last = needs;
         }
         Err(Trouble::Broken(format!("more than {LOAD_ROUNDS_MAX} rounds of loading, {last:?}")))

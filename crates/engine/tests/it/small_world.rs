@@ -31,6 +31,7 @@ struct Window {
     world: Mutex<World>,
     moved: Condvar,
     failures: AtomicUsize,
+    loads: AtomicUsize,
 }
 
 impl Store for Shown {
@@ -38,7 +39,12 @@ impl Store for Shown {
         self.memory.begin(view)
     }
 
+    fn is_far(&self) -> bool {
+        true
+    }
+
     fn load(&mut self, needs: &[Need], view: &mut View) -> Result<(), StoreError> {
+        self.window.loads.fetch_add(1, Ordering::SeqCst);
         self.memory.load(needs, view)
     }
 
@@ -111,6 +117,11 @@ impl SmallWorld {
         let apply = Command::ApplyFlow { collection: name("c"), flow: Box::new(flow) };
         world.call(apply).unwrap();
         world
+    }
+
+    /// How often the store was asked for something.
+    pub(crate) fn loads(&self) -> usize {
+        self.window.loads.load(Ordering::SeqCst)
     }
 
     pub(crate) fn call(&self, command: Command) -> Outcome {

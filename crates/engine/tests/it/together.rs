@@ -44,6 +44,18 @@ fn two_claims_in_one_group() {
     assert_ne!(one.map(|g| g.lease), two.map(|g| g.lease));
 }
 
+/// A hundred submissions ask whether their items exist; that is one question of a far store, not a
+/// hundred. A few more are the lane's own, and a group that filled up meanwhile.
+#[test]
+fn a_far_store_is_asked_once_for_many() {
+    let world = SmallWorld::with_flow(|_| {});
+    let before = world.loads();
+    let submits = (0..100).map(|n| Command::Submit(submit(&format!("i{n}")))).collect();
+    assert!(bulk(&world, submits).iter().all(Result::is_ok));
+    let loads = world.loads() - before;
+    assert!(loads <= 20, "{loads} questions");
+}
+
 /// Submits, claims and reports in one bulk whose first commits fail.
 fn lifecycle(failures: usize) -> (Vec<Outcome>, World) {
     let world = SmallWorld::with_flow(|_| {});

@@ -249,6 +249,26 @@ fn a_commit_under_way_changes_nothing() {
     }
 }
 
+/// What is loaded because a command behind will want it changes no decision.
+#[test]
+fn foreseeing_changes_nothing() {
+    for seed in seeds(3) {
+        let tape = Tape::record(seed, STEPS);
+        let (clock, hand) = Clock::hand(BEGIN);
+        let mut plain = Player::new(Memory::with_clock(clock), hand, seed, 0);
+        let (clock, hand) = Clock::hand(BEGIN);
+        let mut foreseeing = Player::new(Memory::with_clock(clock), hand, seed, 0);
+        for (from, steps) in groups(&tape) {
+            let outcomes = foreseeing.play_foreseen(steps).unwrap();
+            assert_eq!(outcomes, plain.play_together(steps).unwrap(), "{seed} {from}");
+            if from % 3 == 0 {
+                foreseeing.forget();
+            }
+        }
+        equal(&plain.store.dump(), &foreseeing.store.dump(), &format!("seed {seed}"));
+    }
+}
+
 /// A queue of which only the front is known: claims and newcomers on both sides of where the known
 /// stretch ends.
 #[test]

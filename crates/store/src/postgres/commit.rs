@@ -100,7 +100,7 @@ fn only_rows(pen: &mut Pen<'_>, known: &Known, view: &View, rev: i64) -> Answer<
     item::write(pen, view, known.items)?;
     task::write(pen, view, (known.bodies, known.tasks))?;
     round::write(pen, view)?;
-    line::write(pen, view)?;
+    line::write(pen, view, known.tasks)?;
     edge::write(pen, view)?;
     lease::write(pen, view)?;
     batch::write(pen, view, rev)?;

@@ -136,17 +136,37 @@ impl<'w> Pen<'w> {
         K: Ord + Clone + 'v,
         R: Clone + 'v,
     {
+        self.keep_long_list(table, list, |_| false, key, row)
+    }
+
+    /// Writes what changed in a list that much is put into: entries that cannot be there yet are
+    /// copied in.
+    pub(super) fn keep_long_list<'v, O, K, R, const N: usize, const M: usize>(
+        &mut self,
+        table: &'static Table,
+        list: &'v Ranged<O, K, R>,
+        is_new: impl Fn(&K) -> bool,
+        key: impl Fn(&'v O, &'v K) -> Answer<[Cell<'v>; N]>,
+        row: impl Fn(&'v O, &'v K, &'v R) -> Answer<[Cell<'v>; M]>,
+    ) -> Answer<()>
+    where
+        O: Ord + Clone + 'v,
+        K: Ord + Clone + 'v,
+        R: Clone + 'v,
+    {
         if list.dirty_len() == 0 {
             return Ok(());
         }
-        let (mut gone, mut grid) = (table.key_grid(), table.grid());
+        let (mut gone, mut fresh, mut grid) = (table.key_grid(), table.fresh(), table.grid());
         for (o, k, r) in list.changes() {
             match r {
+                Some(r) if is_new(k) => fresh.push(self.shard, &row(o, k, r)?)?,
                 Some(r) => grid.push(&row(o, k, r)?)?,
                 None => gone.push(&key(o, k)?)?,
             }
         }
         table.delete(&mut self.script, self.shard, gone)?;
+        table.copy(&mut self.script, fresh)?;
         // A list whose entries have no content never overwrites: what is there already is right.
         if table.key == table.columns.len() {
             table.add_missing(&mut self.script, self.shard, grid)?;

@@ -9,6 +9,7 @@ use armarius_core::view::View;
 use super::tally::RANK_MIN;
 use crate::postgres::cells::Cells;
 use crate::postgres::fault::Answer;
+use crate::postgres::known::Highest;
 use crate::postgres::load::{Stretches, Wishes};
 use crate::postgres::pen::Pen;
 use crate::postgres::table::Table;
@@ -56,11 +57,15 @@ const READY_AFTER: &str = "select t.queue, t.behind, t.ord, t.task, k.nth
              coalesce(k.task, v.vals[10], -9223372036854775808))
         order by t.behind, t.ord, t.task limit k.lim) as t";
 
-pub(in crate::postgres) fn write(pen: &mut Pen<'_>, view: &View) -> Answer<()> {
+pub(in crate::postgres) fn write(pen: &mut Pen<'_>, view: &View, tasks: Highest) -> Answer<()> {
     let key = |queue: &QueueId, r: &Rank| {
         Ok([queue.0.into(), r.behind.into(), r.ord.into(), r.task.0.into()])
     };
-    pen.keep_list(&READY, &view.ready, key, |queue, rank, ()| key(queue, rank))?;
+    // A task that is written for the first time stands in no queue yet.
+    let is_new = |rank: &Rank| {
+        tasks.is_below(rank.task.0) && matches!(view.tasks.get(&rank.task), Ok(Some(_)))
+    };
+    pen.keep_long_list(&READY, &view.ready, is_new, key, |queue, rank, ()| key(queue, rank))?;
     pen.keep_list(
         &LINE,
         &view.lines,
