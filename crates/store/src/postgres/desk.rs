@@ -18,13 +18,14 @@ use crate::clock::tick;
 const GRACE: Duration = Duration::from_secs(5);
 
 // Plans follow the indexes, whatever statistics say at the moment: every statement names its rows
-// by key. Compiling them would take longer than running them. A server that commits without
-// syncing is told to sync.
+// by key, so one plan serves all values. Compiling them would take longer than running them. A
+// server that commits without syncing is told to sync.
 const SETTINGS: &str = "select set_config('search_path', $1, true),
     set_config('statement_timeout', $2, true), set_config('lock_timeout', $3, true),
     set_config('idle_in_transaction_session_timeout', $2, true), set_config('jit', 'off', true),
     set_config('enable_seqscan', 'off', true), set_config('enable_bitmapscan', 'off', true),
     set_config('enable_hashjoin', 'off', true), set_config('enable_mergejoin', 'off', true),
+    set_config('plan_cache_mode', $4, true),
     case when current_setting('synchronous_commit') = 'off'
          then set_config('synchronous_commit', 'on', true) end";
 
@@ -108,6 +109,7 @@ impl Desk {
             .with(Kind::Text, schema.as_str())?
             .with(Kind::Text, patience.statement.as_millis().to_string())?
             .with(Kind::Text, patience.lock.as_millis().to_string())?
+            .with(Kind::Text, if self.pool.address.named { "force_generic_plan" } else { "auto" })?
             .ask(SETTINGS)?;
         let shard = self.shards.first().copied().unwrap_or_default();
         let lock = match mode {

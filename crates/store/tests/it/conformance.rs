@@ -30,3 +30,14 @@ fn postgres_conforms() {
         Box::new(Postgres::open(&cluster.fresh_url(), 0, options).unwrap())
     });
 }
+
+/// With names the server reads each statement once per connection; a mistake in between must not
+/// leave a name that it never heard.
+#[test]
+fn postgres_conforms_with_named_statements() {
+    let cluster = Cluster::shared();
+    exercise(&mut || -> Box<dyn Store> {
+        let url = format!("{}&named_statements=on&connections=2", cluster.fresh_url());
+        Box::new(Postgres::open(&url, 0, postgres::Options::default()).unwrap())
+    });
+}

@@ -41,7 +41,8 @@ pub(crate) struct Args {
     /// Ready tasks that wait all the time.
     #[arg(long, default_value_t = 20_000)]
     backlog: u64,
-    /// Collections the tasks are spread over.
+    /// Collections the tasks are spread over, one bundle after another; on PostgreSQL each on a
+    /// shard of its own.
     #[arg(long, default_value_t = 4)]
     collections: u64,
     /// Keys of the items.

@@ -11,11 +11,14 @@ use armarius_core::flow::{Class, Flow, Step};
 use armarius_core::reply::{Reply, Reported};
 use armarius_core::text::{Name, Text};
 use armarius_engine::{Handle, Request};
+use armarius_store::postgres::{SHARDS, default_place};
 
 use super::figures::Latencies;
 
 /// Flows per collection: each is a queue.
 const FLOWS: u64 = 4;
+/// Names of a collection that are tried until one falls on the shard it should.
+const NAMES_TRIED: u32 = 1_000;
 /// Priorities in use.
 const PRIORITIES: u64 = 10;
 
@@ -32,6 +35,7 @@ pub(crate) enum Keys {
 pub(crate) struct Load {
     pub(crate) handle: Handle,
     pub(crate) collections: u64,
+    homes: Vec<Name>,
     pub(crate) keys: Keys,
     /// Before every key.
     tag: String,
@@ -61,14 +65,14 @@ impl Load {
         });
         let payload = payload.to_string();
         let made = AtomicU64::new(0);
-        Self { handle, collections, keys, tag, made, payload: payload.into() }
+        let homes = (0..collections).map(collection).collect();
+        Self { handle, collections, homes, keys, tag, made, payload: payload.into() }
     }
 
     /// Makes the collections and flows.
     pub(crate) fn prepare(&self) -> anyhow::Result<()> {
         let actor = Name::trusted("bench");
-        for c in 0..self.collections {
-            let name = collection(c);
+        for name in &self.homes {
             let command = Command::PutCollection { name: name.clone(), notify: Vec::new() };
             self.handle.call(actor.clone(), None, command)?;
             for f in 0..FLOWS {
@@ -155,15 +159,33 @@ impl Load {
             let began = Instant::now();
             self.submit_bulk(bundle)?;
             run.submit.note(began.elapsed());
-            self.work(&actor, bundle, &mut run)?;
+            self.finish(&actor, bundle, &mut run)?;
         }
         Ok(run)
+    }
+
+    /// Claims and reports as many as were submitted. One claim may bring fewer: it is served from
+    /// one shard of a database.
+    fn finish(&self, actor: &Name, bundle: u64, run: &mut Run) -> anyhow::Result<()> {
+        let until = run.finished + bundle;
+        while run.finished < until {
+            let before = run.finished;
+            self.work(actor, until - before, run)?;
+            if run.finished == before {
+                bail!("a claim came back empty although there is work");
+            }
+        }
+        Ok(())
     }
 
     fn submit_bulk(&self, n: u64) -> anyhow::Result<()> {
         let actor = Name::trusted("bench");
         let first = self.made.fetch_add(n, Ordering::Relaxed);
-        let request = |i| Request { actor: actor.clone(), idem: None, command: self.submission(i) };
+        // What is submitted together belongs together: one delivery, one collection.
+        let home = first / n.max(1) % self.collections;
+        let home = self.homes.get(usize::try_from(home)?).context("no collection")?;
+        let request =
+            |i| Request { actor: actor.clone(), idem: None, command: self.submission(i, home) };
         if n == 1 {
             let Request { actor, idem, command } = request(first);
             self.handle.call(actor, idem, command)?;
@@ -175,7 +197,7 @@ impl Load {
         Ok(())
     }
 
-    fn submission(&self, i: u64) -> Command {
+    fn submission(&self, i: u64, home: &Name) -> Command {
         let scattered = mix(i);
         let tag = &self.tag;
         let key = match self.keys {
@@ -184,7 +206,7 @@ impl Load {
         };
         Command::Submit(Submit {
             item: ItemAddress {
-                collection: collection(scattered % self.collections),
+                collection: home.clone(),
                 kind: Name::trusted("page"),
                 key: key.into(),
             },
@@ -243,8 +265,12 @@ impl Load {
     }
 }
 
+/// Each on a shard of its own, as long as a database has so many.
 pub(super) fn collection(n: u64) -> Name {
-    Name::trusted(&format!("bench-{n}"))
+    let shard = u16::try_from(n % u64::from(SHARDS)).unwrap_or_default();
+    let names = (0..NAMES_TRIED).map(|i| format!("bench-{n}-{i}"));
+    let mut fitting = names.filter(|name| default_place(name, SHARDS) == shard);
+    Name::trusted(&fitting.next().unwrap_or_else(|| format!("bench-{n}")))
 }
 
 pub(super) fn flow_name(n: u64) -> Name {

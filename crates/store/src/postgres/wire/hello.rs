@@ -44,6 +44,7 @@ fn connect_to(host: &Host, address: &Address) -> Result<Talk, Trouble> {
         encrypt(&mut socket, name, address, until)?;
     }
     let mut talk = Talk::new(socket);
+    talk.names.given = address.named;
     introduce(&mut talk, address, until)?;
     Ok(talk)
 }

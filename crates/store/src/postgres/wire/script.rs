@@ -1,7 +1,7 @@
 //! Statements with their values, to be sent together.
 //!
-//! Statements have no names, so that a pooler may give each transaction another connection; and
-//! every value says its type, so that nothing is asked about before it is sent.
+//! Every value says its type, so that nothing is asked about before it is sent. How a statement
+//! goes out, with a name or without, is the conversation's business.
 
 use std::borrow::Cow;
 
@@ -175,21 +175,54 @@ impl Grid {
 /// Statements and their values, in order.
 #[derive(Debug, Default)]
 pub(in crate::postgres) struct Script {
-    pub(super) out: BytesMut,
-    /// How many answers there will be.
-    pub(super) asks: usize,
+    pub(super) asks: Vec<Ask>,
     oids: Vec<u32>,
     values: Vec<BytesMut>,
 }
 
+/// One statement with its values.
+#[derive(Debug)]
+pub(super) struct Ask {
+    pub(super) sql: Box<str>,
+    oids: Vec<u32>,
+    values: Vec<BytesMut>,
+    /// Rows it copies in.
+    copied: Option<BytesMut>,
+}
+
+impl Ask {
+    /// Whether it comes again and again, with other values.
+    pub(super) fn is_lasting(&self) -> bool {
+        !self.values.is_empty() && self.copied.is_none()
+    }
+
+    /// Has the server read it, under a name or none.
+    pub(super) fn parse(&self, name: &str, out: &mut BytesMut) -> Result<(), Trouble> {
+        Ok(frontend::parse(name, &self.sql, self.oids.iter().copied(), out)?)
+    }
+
+    /// Has the server do what it read.
+    pub(super) fn execute(&self, name: &str, out: &mut BytesMut) -> Result<(), Trouble> {
+        bind(name, &self.values, out)?;
+        frontend::execute("", 0, out)?;
+        if let Some(rows) = &self.copied {
+            for piece in rows.chunks(COPY_PIECE_BYTES) {
+                frontend::CopyData::new(piece)?.write(out);
+            }
+            frontend::copy_done(out);
+        }
+        Ok(())
+    }
+}
+
 impl Script {
     pub(in crate::postgres) fn is_empty(&self) -> bool {
-        self.asks == 0
+        self.asks.is_empty()
     }
 
     /// Statements so far.
     pub(in crate::postgres) fn len(&self) -> usize {
-        self.asks
+        self.asks.len()
     }
 
     /// Adds one value to the next statement.
@@ -242,10 +275,7 @@ impl Script {
     /// Adds a statement that takes the values added before it.
     pub(in crate::postgres) fn ask(&mut self, sql: &str) -> Result<&mut Self, Trouble> {
         let (oids, values) = (std::mem::take(&mut self.oids), std::mem::take(&mut self.values));
-        frontend::parse("", sql, oids, &mut self.out)?;
-        bind(&values, &mut self.out)?;
-        frontend::execute("", 0, &mut self.out)?;
-        self.asks += 1;
+        self.asks.push(Ask { sql: sql.into(), oids, values, copied: None });
         Ok(self)
     }
 
@@ -255,13 +285,10 @@ impl Script {
         sql: &str,
         rows: Copied,
     ) -> Result<&mut Self, Trouble> {
-        self.ask(sql)?;
         let mut bytes = rows.bytes;
         bytes.put_i16(-1);
-        for piece in bytes.chunks(COPY_PIECE_BYTES) {
-            frontend::CopyData::new(piece)?.write(&mut self.out);
-        }
-        frontend::copy_done(&mut self.out);
+        let (oids, values) = (Vec::new(), Vec::new());
+        self.asks.push(Ask { sql: sql.into(), oids, values, copied: Some(bytes) });
         Ok(self)
     }
 }
@@ -307,12 +334,14 @@ impl Copied {
 
 /// A bind message in binary formats throughout. The library's own wants to measure each value
 /// itself; these are measured already.
-fn bind(values: &[BytesMut], out: &mut BytesMut) -> Result<(), Trouble> {
+fn bind(name: &str, values: &[BytesMut], out: &mut BytesMut) -> Result<(), Trouble> {
     let count = u16::try_from(values.len()).map_err(|_| too_much())?;
-    let length = 4 + 2 + 4 + 2 + values.iter().map(BytesMut::len).sum::<usize>() + 4;
+    let length = 4 + 2 + name.len() + 4 + 2 + values.iter().map(BytesMut::len).sum::<usize>() + 4;
     out.put_u8(b'B');
     out.put_i32(i32::try_from(length).map_err(|_| too_much())?);
-    out.put_slice(&[0, 0]);
+    out.put_u8(0);
+    out.put_slice(name.as_bytes());
+    out.put_u8(0);
     out.put_slice(&[0, 1, 0, 1]);
     out.put_u16(count);
     values.iter().for_each(|value| out.put_slice(value));

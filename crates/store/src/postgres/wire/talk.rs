@@ -7,7 +7,7 @@ use fallible_iterator::FallibleIterator as _;
 use postgres_protocol::message::backend::{DataRowBody, Message};
 use postgres_protocol::message::frontend;
 
-use super::script::Script;
+use super::script::{Ask, Script};
 use super::socket::Socket;
 use super::trouble::{Complaint, Trouble};
 
@@ -18,6 +18,7 @@ const MESSAGE_BYTES_MAX: usize = 1 << 30;
 #[derive(Debug)]
 pub(in crate::postgres) struct Talk {
     socket: Socket,
+    pub(super) names: Names,
     pub(super) out: BytesMut,
     heard: BytesMut,
     /// What the server warned about during the last exchange.
@@ -28,6 +29,34 @@ pub(in crate::postgres) struct Talk {
     pub(in crate::postgres) open: bool,
     /// Whether answers may be outstanding: such a connection is not used again.
     pub(in crate::postgres) broken: bool,
+}
+
+/// Most statements that a connection gives names to.
+const NAMES_MAX: usize = 256;
+
+/// Names of statements that the server has read once and need not read again.
+#[derive(Debug, Default)]
+pub(super) struct Names {
+    /// Behind a pooler the next transaction may meet a server that has never heard of them.
+    pub(super) given: bool,
+    known: Vec<(Box<str>, u64)>,
+    next: u64,
+}
+
+impl Names {
+    /// The name of a statement, empty if it has none; and whether the server is to read it first.
+    fn of(&mut self, ask: &Ask) -> (String, bool) {
+        if let Some((_, n)) = self.known.iter().find(|(sql, _)| *sql == ask.sql) {
+            return (format!("s{n}"), false);
+        }
+        if !self.given || !ask.is_lasting() || self.known.len() >= NAMES_MAX {
+            return (String::new(), true);
+        }
+        // A name is never given twice: the server may have heard one that was taken back.
+        self.next += 1;
+        self.known.push((ask.sql.clone(), self.next));
+        (format!("s{}", self.next), true)
+    }
 }
 
 /// What came of one statement.
@@ -66,6 +95,7 @@ impl Talk {
     pub(super) fn new(socket: Socket) -> Self {
         Self {
             socket,
+            names: Names::default(),
             out: BytesMut::new(),
             heard: BytesMut::new(),
             warnings: Vec::new(),
@@ -82,10 +112,22 @@ impl Talk {
         script: Script,
         until: Instant,
     ) -> Result<Vec<Reply>, Trouble> {
-        let asks = script.asks;
-        self.out.unsplit(script.out);
+        let asks = script.len();
+        let known = self.names.known.len();
+        for ask in &script.asks {
+            let (name, is_new) = self.names.of(ask);
+            if is_new {
+                ask.parse(&name, &mut self.out)?;
+            }
+            ask.execute(&name, &mut self.out)?;
+        }
         frontend::sync(&mut self.out);
-        self.exchange(asks, until)
+        let outcome = self.exchange(asks, until);
+        if outcome.is_err() {
+            // Whether the server has read those behind the mistake is not known.
+            self.names.known.truncate(known);
+        }
+        outcome
     }
 
     /// Sends plain text: several statements without values.

@@ -7,7 +7,7 @@ use std::time::Duration;
 use armarius_engine::seam::StoreError;
 
 /// Shards of a new database unless told otherwise.
-pub(in crate::postgres) const SHARDS: u16 = 16;
+pub const SHARDS: u16 = 16;
 /// More shards than that cannot be: names and words carry the shard's number.
 pub(in crate::postgres) const SHARDS_MAX: u16 = 64;
 /// Connections to one database unless told otherwise.
@@ -34,6 +34,9 @@ pub(in crate::postgres) struct Address {
     pub(in crate::postgres) connections: usize,
     /// Whether commits are told to other servers, and theirs listened to.
     pub(in crate::postgres) notify: bool,
+    /// Whether statements get names, so that the server reads and plans each of them once per
+    /// connection. Not behind a pooler that gives every transaction another connection.
+    pub(in crate::postgres) named: bool,
     pub(in crate::postgres) tls: TlsMode,
     /// Certificates that are trusted; those of the system when absent.
     pub(in crate::postgres) root_certificates: Option<PathBuf>,
@@ -88,6 +91,7 @@ impl Address {
             shards: SHARDS,
             connections: CONNECTIONS,
             notify: true,
+            named: false,
             tls: TlsMode::Prefer,
             root_certificates: None,
             connect_timeout: Duration::from_secs(CONNECT_SECONDS),
@@ -123,6 +127,7 @@ impl Address {
             "shards" => self.shards = number(key, &value, SHARDS_MAX.into())?,
             "connections" => self.connections = number::<u16>(key, &value, 1_000)?.into(),
             "notify" => self.notify = yes_or_no(key, &value)?,
+            "named_statements" => self.named = yes_or_no(key, &value)?,
             "sslmode" => self.tls = tls_mode(&value)?,
             "sslrootcert" if value == "system" => self.root_certificates = None,
             "sslrootcert" => self.root_certificates = Some(PathBuf::from(value)),
@@ -133,8 +138,8 @@ impl Address {
             _ => {
                 return Err(bad(&format!(
                     "{key} is not known; these are: host, port, user, password, dbname, schema, \
-                     shards, connections, notify, sslmode, sslrootcert, connect_timeout, \
-                     application_name"
+                     shards, connections, notify, named_statements, sslmode, sslrootcert, \
+                     connect_timeout, application_name"
                 )));
             }
         }
