@@ -114,8 +114,8 @@ impl Talk {
     ) -> Result<Vec<Reply>, Trouble> {
         let asks = script.len();
         let known = self.names.known.len();
-        for ask in &script.asks {
-            let (name, is_new) = self.names.of(ask);
+        for ask in script.asks {
+            let (name, is_new) = self.names.of(&ask);
             if is_new {
                 ask.parse(&name, &mut self.out)?;
             }
