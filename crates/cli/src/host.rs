@@ -17,7 +17,6 @@ use armarius_engine::{Engine, Fatal};
 use armarius_server::keys::Ring;
 use armarius_server::listen::tls::{Files, Tls};
 use armarius_server::{App, Settings, Shelf, listen};
-use armarius_store::OutputFiles;
 use armarius_wire::v1::key::Role;
 use tokio::sync::oneshot;
 
@@ -27,7 +26,7 @@ use crate::exit::Failure;
 use crate::log::Log;
 use crate::servers::{self, Server};
 use crate::signals::Ends;
-use crate::stores::StoreAt;
+use crate::stores::{self, Started, StoreAt};
 use crate::worker;
 
 /// Threads of the runtime: requests are small, and the lane needs a core for itself.
@@ -139,7 +138,8 @@ pub(crate) fn run(place: &Place, crew: Option<Crew>) -> anyhow::Result<ExitCode>
         on_fatal: Some(Box::new(move |fatal: &Fatal| drop(fatal_tx.send(fatal.clone())))),
         ..armarius_engine::Options::default()
     };
-    let (engine, description) = store.start(options)?;
+    let shelf = stores::Shelf { folder: data.join("output"), whole_bytes_max: place.output_max };
+    let Started { engine, description, outputs } = store.serve(options, &shelf)?;
     let keys = Ring::open(engine.handle())?;
     let key_file = data.join("admin.key");
     if keys.lacks_admin() {
@@ -151,7 +151,7 @@ pub(crate) fn run(place: &Place, crew: Option<Crew>) -> anyhow::Result<ExitCode>
         keys.add_first(&Name::trusted(&name), &key_file)?;
         eprintln!("made an admin key for this machine: {}", key_file.display());
     }
-    let shelf = shelf(&data, place)?;
+    let shelf = Shelf::new(outputs, data.join("secrets"));
     let (watcher, archives) = watch(&engine, &data, place)?;
     let postman = Postman::start(engine.handle(), place.outbox.options()?)
         .context("cannot start delivering letters")?;
@@ -329,14 +329,6 @@ fn start_worker(app: &App, server: &Server, crew: Crew) -> anyhow::Result<worker
     options.slots = usize::from(crew.slots);
     crew.manner.settle(&server.data, &mut options)?;
     worker::start(options)
-}
-
-/// What is kept beside the store.
-fn shelf(data: &Path, place: &Place) -> anyhow::Result<Shelf> {
-    let folder = data.join("output");
-    let outputs = OutputFiles::open(&folder, place.output_max)
-        .with_context(|| folder.display().to_string())?;
-    Ok(Shelf::new(std::sync::Arc::new(outputs), data.join("secrets")))
 }
 
 /// How this machine reaches a server that listens there.

@@ -4,10 +4,14 @@
 
 use std::fmt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
+use anyhow::Context as _;
+use armarius_engine::output::Outputs;
 use armarius_engine::seam::{Database as _, Description, Store, StoreError};
 use armarius_engine::{Engine, Fatal, Options, StartError};
-use armarius_store::{Memory, Sqlite, postgres, sqlite};
+use armarius_store::output::Before;
+use armarius_store::{Memory, OutputFiles, Sqlite, postgres, sqlite};
 
 use crate::exit::Failure;
 
@@ -68,13 +72,63 @@ impl StoreAt {
                     .map_err(|error| unusable(&error))?;
                 start_one(Box::new(store), options)
             }
+            Self::Postgres(url) => start_all(&open_database(url)?, options),
+        }
+    }
+
+    /// The same, with a place for the output of tasks: where servers share a store they share that
+    /// too.
+    pub(crate) fn serve(&self, options: Options, shelf: &Shelf) -> anyhow::Result<Started> {
+        match self {
+            Self::Memory | Self::Sqlite(_) => {
+                let outputs = Arc::new(shelf.files()?);
+                let (engine, description) = self.start(options)?;
+                Ok(Started { engine, description, outputs })
+            }
             Self::Postgres(url) => {
                 let database = open_database(url)?;
-                let engine = Engine::start_all(&database, options).map_err(not_started)?;
-                Ok((engine, database.describe()))
+                let now = database.outputs(shelf.whole_bytes_max);
+                // What was written before there was a database is still shown.
+                let outputs: Arc<dyn Outputs> = match shelf.folder.is_dir() {
+                    true => Arc::new(Before { now, before: shelf.files()? }),
+                    false => Arc::new(now),
+                };
+                let (engine, description) = start_all(&database, options)?;
+                Ok(Started { engine, description, outputs })
             }
         }
     }
+}
+
+fn start_all(
+    database: &postgres::Database,
+    options: Options,
+) -> anyhow::Result<(Engine, Description)> {
+    let engine = Engine::start_all(database, options).map_err(not_started)?;
+    Ok((engine, database.describe()))
+}
+
+/// Where this server keeps output, if its store does not.
+#[derive(Clone, Debug)]
+pub(crate) struct Shelf {
+    pub(crate) folder: PathBuf,
+    /// Up to so many bytes an output is kept whole.
+    pub(crate) whole_bytes_max: u64,
+}
+
+impl Shelf {
+    fn files(&self) -> anyhow::Result<OutputFiles> {
+        let opened = OutputFiles::open(&self.folder, self.whole_bytes_max);
+        opened.with_context(|| self.folder.display().to_string())
+    }
+}
+
+/// What runs on a store.
+#[derive(Debug)]
+pub(crate) struct Started {
+    pub(crate) engine: Engine,
+    pub(crate) description: Description,
+    pub(crate) outputs: Arc<dyn Outputs>,
 }
 
 impl fmt::Debug for StoreAt {

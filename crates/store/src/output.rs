@@ -7,7 +7,11 @@
 //! Chunks are not synced one by one: after a loss of power the newest may be missing, and half a
 //! chunk is cut off when the file is opened again.
 
+mod before;
+pub(crate) mod pack;
 mod segment;
+
+pub use before::Before;
 
 use std::collections::BTreeMap;
 use std::fs;

@@ -8,7 +8,7 @@
 //! stands there) · `table`, `cells`, `words` (how rows move) · `rows/` (each table) · `desk` (one
 //! transaction) · `load`, `pen`, `known`, `commit` (the lane's side) · `resolve` (a commit whose
 //! answer was lost) · `read` (everybody else's side) · `database`, `atlas`, `signals` (all shards
-//! together) · `verify`, `dump` (doubt).
+//! together) · `output` (what tasks write) · `verify`, `dump` (doubt).
 
 mod atlas;
 mod cells;
@@ -21,6 +21,7 @@ mod import;
 mod known;
 mod load;
 mod migrate;
+mod output;
 mod pen;
 mod pool;
 mod read;
@@ -33,6 +34,7 @@ mod wire;
 mod words;
 
 pub use database::{Database, default_place};
+pub use output::OutputRows;
 pub use pool::Patience;
 pub use wire::url::SHARDS;
 

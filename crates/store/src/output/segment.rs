@@ -5,12 +5,14 @@
 //! whose checksum tells a whole chunk from half of one.
 
 use std::fs::{File, OpenOptions};
-use std::io::{self, BufReader, Read as _, Seek as _, SeekFrom, Write as _};
+use std::io::{self, BufReader, Seek as _, SeekFrom, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 
 use armarius_core::ids::LeaseId;
 use armarius_engine::output::Piece;
+
+use super::pack::{add, pack, unpack};
 
 /// What such a file begins with.
 const MARK: &[u8; 8] = b"ARMOUT1\n";
@@ -20,8 +22,6 @@ const HEAD_BYTES: u64 = 24;
 const CHUNK_HEAD_BYTES: usize = 16;
 /// Bytes of one chunk.
 const CHUNK_BYTES_MAX: u32 = 4 * 1024 * 1024;
-/// Text at this level shrinks nearly as much as at any other, in a fraction of the time.
-const LEVEL: i32 = 1;
 
 /// The end of a file, for adding to it.
 #[derive(Debug)]
@@ -136,19 +136,9 @@ impl Reader {
     pub(super) fn collect(&mut self, piece: &mut Piece, bytes_max: usize) -> io::Result<()> {
         while piece.bytes.len() < bytes_max {
             let Some((head, bytes)) = self.next()? else { return Ok(()) };
-            let wanted = piece.from + piece.bytes.len() as u64;
-            if self.end <= wanted {
-                continue;
+            if !add(piece, head.from, &bytes, bytes_max) {
+                return Ok(());
             }
-            if head.from > wanted {
-                if !piece.bytes.is_empty() {
-                    return Ok(());
-                }
-                piece.from = head.from;
-            }
-            let skip = usize::try_from(wanted.saturating_sub(head.from)).unwrap_or(usize::MAX);
-            let room = bytes_max - piece.bytes.len();
-            piece.bytes.extend(bytes.get(skip..).unwrap_or_default().iter().take(room));
         }
         Ok(())
     }
@@ -212,19 +202,4 @@ fn fill(from: &mut impl io::Read, buffer: &mut [u8]) -> io::Result<bool> {
         Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Ok(false),
         Err(error) => Err(error),
     }
-}
-
-fn pack(bytes: &[u8]) -> io::Result<Vec<u8>> {
-    let mut encoder = zstd::stream::Encoder::new(Vec::new(), LEVEL)?;
-    encoder.include_checksum(true)?;
-    encoder.write_all(bytes)?;
-    encoder.finish()
-}
-
-/// `None` when it is not what was packed.
-fn unpack(packed: &[u8], length: usize) -> Option<Vec<u8>> {
-    let mut bytes = Vec::with_capacity(length);
-    let decoder = zstd::stream::Decoder::new(packed).ok()?;
-    decoder.take(length as u64 + 1).read_to_end(&mut bytes).ok()?;
-    (bytes.len() == length).then_some(bytes)
 }

@@ -8,6 +8,7 @@ use armarius_engine::seam::{self, Atlas, Description, Reader, Signals, Store, St
 use super::atlas::PostgresAtlas;
 use super::desk::Desk;
 use super::migrate;
+use super::output::OutputRows;
 use super::pool::Pool;
 use super::read::PostgresReader;
 use super::signals::{Listener, Ringer};
@@ -63,6 +64,12 @@ impl Database {
         }
         let (pool, options) = (Arc::clone(&self.pool), self.options.clone());
         Ok(Postgres::new(pool, shard, options, self.ringer.clone()))
+    }
+
+    /// The output of tasks in it. Up to `whole_bytes_max` bytes an output is kept whole.
+    #[must_use]
+    pub fn outputs(&self, whole_bytes_max: u64) -> OutputRows {
+        OutputRows::new(Arc::clone(&self.pool), whole_bytes_max)
     }
 
     /// A desk at one shard.

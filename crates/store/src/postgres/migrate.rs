@@ -26,6 +26,8 @@ const MIGRATIONS: &[Migration] = &[
     Migration { sql: include_str!("schema/0001_start.sql"), oldest: 1 },
     // An older program would plan revisions without knowing of them.
     Migration { sql: include_str!("schema/0002_revisions.sql"), oldest: 2 },
+    // An older program keeps output in its own files meanwhile, as it always did.
+    Migration { sql: include_str!("schema/0003_output.sql"), oldest: 2 },
 ];
 
 /// The second half of the lock: no shard has this number.

@@ -25,7 +25,7 @@ const KEYS: &str = "select string_agg(i.indexrelid::regclass::text, ' ') from pg
      join pg_class c on c.oid = i.indrelid
      join pg_attribute a on a.attrelid = i.indrelid and a.attnum = i.indkey[0]
      where c.relnamespace = 'SCHEMA'::regnamespace and i.indisprimary
-     and a.attname <> 'shard' and c.relname not in ('meta', 'place')";
+     and a.attname <> 'shard' and c.relname not in ('meta', 'place', 'output')";
 
 const COLLATIONS: &str = "select string_agg(c.relname || '.' || a.attname, ' ') from pg_attribute a
      join pg_class c on c.oid = a.attrelid join pg_collation o on o.oid = a.attcollation
