@@ -1,9 +1,10 @@
 //! Archives on real repositories: committed to by real clients, noticed by the installed hook.
 
+mod together;
+
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use rustix::process::Signal;
 use serde_json::Value;
 
 use crate::lab::{Lab, Running};
@@ -131,119 +132,6 @@ fn state(lab: &Lab, number: i64, task: &str) -> String {
     let tasks = shown["tasks"].as_array().unwrap();
     let found = tasks.iter().find(|t| t["name"] == task);
     found.map_or_else(String::new, |t| t["state"].as_str().unwrap().to_owned())
-}
-
-fn indexing(index: &Path) -> String {
-    format!(
-        "- name: indexing
-  depends: [PREV]
-  source: true
-  ttl: 10s
-  shell: sh
-  script: |
-    test -e first.txt
-    test -s \"$ARMARIUS_CHANGED_PATHS\"
-    echo \"$ARMARIUS_ARCHIVE $ARMARIUS_REVISION $ARMARIUS_PREVIOUS_REVISION\" >> {}
-- name: build-PDF
-  depends: [indexing]
-  cancels: [PREV]
-  command: [sleep, \"300\"]
-  ttl: 10s
-  retries: 9
-",
-        index.display()
-    )
-}
-
-fn clients_commit_together(kind: Kind, clients: usize, each: usize) {
-    let lab = Lab::new();
-    let out = lab.folder("out");
-    let index = out.join("index.txt");
-    let repo = Repo::new(&lab, kind);
-    let first = repo.client("first");
-    let flow = indexing(&index);
-    let mut server = lab.start(&UP, "listening on");
-    lab.ok(&["archive", "add", "books", "--repo", text(&repo.place()), "--trust"]);
-    lab.ok(&["archive", "hook", "books", "--install"]);
-    repo.commit(&first, &[("first.txt", "1"), ("_workflows/main.yaml", &flow)], "first");
-    wait_planned(&lab, 1);
-    std::thread::scope(|scope| {
-        for n in 0..clients {
-            let repo = &repo;
-            scope.spawn(move || {
-                let work = repo.client(&format!("client-{n}"));
-                for i in 0..each {
-                    let name = format!("{n}-{i}.txt");
-                    repo.commit(&work, &[(&name, "x")], &format!("adds {name}"));
-                }
-            });
-        }
-        // The server dies in the middle of it.
-        lab.until("the second revision is planned", || {
-            archive(&lab)["planned"].as_i64().unwrap() >= 2
-        });
-        server.signal(Signal::KILL);
-        server.end();
-        server = lab.start(&UP, "listening on");
-    });
-    let last = i64::try_from(1 + clients * each).unwrap();
-    wait_planned(&lab, last);
-    // Indexed in revision order; what the crash interrupted may stand there twice.
-    for number in 1..=last {
-        let what = format!("revision {number} is indexed");
-        lab.until(&what, || {
-            let shown = state(&lab, number, "indexing");
-            let item = format!("books/revision/{number}");
-            assert_ne!(shown, "failed", "{}", lab.ok(&["item", "events", &item, "--json"]));
-            shown == "done"
-        });
-    }
-    let lines = std::fs::read_to_string(&index).unwrap();
-    let mut numbers: Vec<i64> =
-        lines.lines().map(|line| line.split(' ').nth(1).unwrap().parse().unwrap()).collect();
-    assert!(numbers.is_sorted(), "{numbers:?}");
-    numbers.dedup();
-    assert_eq!(numbers, (1..=last).collect::<Vec<_>>(), "{kind:?}");
-    only_the_last_build_is_left(&lab, last);
-    server.signal(Signal::TERM);
-    server.end();
-    lab.ok(&["doctor"]);
-}
-
-fn only_the_last_build_is_left(lab: &Lab, last: i64) {
-    lab.until("the last build runs", || state(lab, last, "build-PDF") == "leased");
-    let page = lab.json(&["archive", "log", "books", "--max", "50"]);
-    for entry in page["entries"].as_array().unwrap() {
-        let number = entry["revision"].as_i64().unwrap();
-        let tasks = entry["tasks"].as_array().unwrap();
-        let build = tasks.iter().find(|t| t["name"] == "build-PDF").unwrap();
-        if number < last {
-            assert_eq!(build["state"], "cancelled", "{build}");
-            assert!(build["superseded_by"].as_str().unwrap().starts_with("build-PDF@"), "{build}");
-        }
-        assert_eq!(tasks[0]["name"], "COMMIT");
-        assert_eq!(tasks[0]["state"], "done");
-    }
-}
-
-/// Few with every change, four clients with a hundred commits each in `cargo xtask soak archives`.
-fn sized() -> (usize, usize) {
-    match std::env::var_os("ARMARIUS_SOAK").is_some_and(|v| v == "1") {
-        true => (4, 100),
-        false => (3, 4),
-    }
-}
-
-#[test]
-fn clients_of_subversion_commit_together_and_the_server_dies() {
-    let (clients, each) = sized();
-    clients_commit_together(Kind::Svn, clients, each);
-}
-
-#[test]
-fn clients_of_git_commit_together_and_the_server_dies() {
-    let (clients, each) = sized();
-    clients_commit_together(Kind::Git, clients, each);
 }
 
 /// Steps 5 to 14 of the worked example: both revisions are there before any worker is.

@@ -1,5 +1,7 @@
-//! An archive of many revisions, on the embedded store: what the next commit costs does not grow.
+//! An archive of many revisions: what the next commit costs does not grow. Many archives at once:
+//! none waits for another.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use armarius_core::command::{
@@ -7,16 +9,22 @@ use armarius_core::command::{
 };
 use armarius_core::decide::revision_address;
 use armarius_core::flow::{Class, Depend, Flow, On, Reference, Step, When};
-use armarius_core::reply::Reply;
+use armarius_core::ids::Span;
+use armarius_core::reply::{Granted, GrantedTask, Reply};
 use armarius_core::rows::ArchiveKind;
 use armarius_core::text::Name;
 use armarius_engine::seam::TaskFilter;
 use armarius_engine::{Engine, Handle, Options};
 use armarius_store::Sqlite;
+use armarius_store::conformance::cluster::Cluster;
+use armarius_store::postgres::Database;
 
 use crate::room::folder;
 use crate::soak::sized;
 
+/// How long everything may take.
+const PATIENCE: Duration = Duration::from_secs(3_000);
+const PATIENCE_SPAN: Span = Span::seconds(3_000);
 /// Revisions whose time is taken together, at the beginning and at the end.
 const SPAN: usize = 1_000;
 
@@ -39,34 +47,45 @@ fn ask(handle: &Handle, actor: &str, command: Command) -> Reply {
     handle.call(Name::trusted(actor), None, command).unwrap()
 }
 
-/// Plans a revision and does all of its work.
-fn live(handle: &Handle, archive: &Name, revision: i64, flow: &Flow) {
+fn plan(handle: &Handle, archive: &Name, revision: i64, flow: &Flow) {
     let about = About { author: "ada".into(), paths: vec!["a.txt".into()], ..About::default() };
     let definitions = Definitions::Flows(vec![flow.clone()]);
     let plan = PlanRevision { archive: archive.clone(), revision, about, definitions };
     ask(handle, "watcher", Command::PlanRevision(Box::new(plan)));
-    let claim = Claim {
-        worker: Name::trusted("w"),
+}
+
+fn claim_of(worker: &str) -> Claim {
+    Claim {
+        worker: Name::trusted(worker),
         labels: Vec::new(),
         steps: Vec::new(),
         collections: Vec::new(),
         ways: Vec::new(),
         max: 10,
+    }
+}
+
+fn report(handle: &Handle, worker: &str, granted: &Granted, task: &GrantedTask) {
+    let report = Report {
+        lease: granted.lease,
+        task: task.task,
+        token: task.token,
+        outcome: Ending::Class(Class::Success),
+        detail: None,
+        manifest: None,
+        last: false,
     };
+    ask(handle, worker, Command::Report(report));
+}
+
+/// Plans a revision and does all of its work.
+fn live(handle: &Handle, archive: &Name, revision: i64, flow: &Flow) {
+    plan(handle, archive, revision, flow);
     loop {
-        let reply = ask(handle, "w", Command::Claim(claim.clone()));
+        let reply = ask(handle, "w", Command::Claim(claim_of("w")));
         let Reply::Claimed(Some(granted)) = reply else { return };
         for task in &granted.tasks {
-            let report = Report {
-                lease: granted.lease,
-                task: task.task,
-                token: task.token,
-                outcome: Ending::Class(Class::Success),
-                detail: None,
-                manifest: None,
-                last: false,
-            };
-            ask(handle, "w", Command::Report(report));
+            report(handle, "w", &granted, task);
         }
     }
 }
@@ -92,14 +111,7 @@ fn page(handle: &Handle, archive: &Name, top: i64) -> usize {
     read.unwrap()
 }
 
-#[test]
-fn the_next_commit_of_a_long_archive_costs_what_the_first_did() {
-    let revisions = i64::try_from(sized(200, 100_000)).unwrap();
-    let place = folder();
-    let store = Sqlite::open(&place.path().join("a.db"), armarius_store::Options::default());
-    let engine = Engine::start(Box::new(store.unwrap()), Options::default()).unwrap();
-    let handle = engine.handle();
-    let archive = Name::trusted("books");
+fn put(handle: &Handle, archive: &Name) {
     let put = PutArchive {
         archive: archive.clone(),
         kind: ArchiveKind::Svn,
@@ -108,7 +120,14 @@ fn the_next_commit_of_a_long_archive_costs_what_the_first_did() {
         first: 1,
         trusted: true,
     };
-    ask(&handle, "op", Command::PutArchive(put));
+    ask(handle, "op", Command::PutArchive(put));
+}
+
+/// Lives through an archive and says what its beginning, its end and its log cost.
+fn grow(store: &str, engine: Engine, revisions: i64) {
+    let handle = engine.handle();
+    let archive = Name::trusted("books");
+    put(&handle, &archive);
     let flow = flow();
     let mut times = Vec::new();
     for revision in 1..=revisions {
@@ -125,11 +144,112 @@ fn the_next_commit_of_a_long_archive_costs_what_the_first_did() {
     let began = Instant::now();
     assert_eq!(page(&handle, &archive, 20.max(revisions / 2)), 20 * 6);
     eprintln!(
-        "{revisions} revisions of 5 tasks: last {span} / first {span} = {:.2}, {:.2} ms each; \
-         a page of the log {newest:?} at the end, {:?} in the middle",
+        "{store}: {revisions} revisions of 5 tasks: last {span} / first {span} = {:.2}, \
+         {:.2} ms each; a page of the log {newest:?} at the end, {:?} in the middle",
         last / first,
         last / span as f64 * 1_000.0,
         began.elapsed()
     );
+    engine.stop().unwrap();
+}
+
+fn on_a_file(folder: &tempfile::TempDir) -> Engine {
+    let store = Sqlite::open(&folder.path().join("a.db"), armarius_store::Options::default());
+    Engine::start(Box::new(store.unwrap()), Options::default()).unwrap()
+}
+
+fn on_a_database() -> Engine {
+    let url = Cluster::shared().fresh_url();
+    let database = Database::open(&url, armarius_store::postgres::Options::default()).unwrap();
+    Engine::start_all(&database, Options::default()).unwrap()
+}
+
+#[test]
+fn the_next_commit_of_a_long_archive_costs_what_the_first_did() {
+    let place = folder();
+    grow("file", on_a_file(&place), i64::try_from(sized(200, 100_000)).unwrap());
+}
+
+#[test]
+fn the_next_commit_of_a_long_archive_in_a_database_costs_what_the_first_did() {
+    grow("database", on_a_database(), i64::try_from(sized(40, 10_000)).unwrap());
+}
+
+/// Everything of many archives is done while one of them stands still for ever.
+fn busy(store: &str, engine: &Engine, archives: usize, revisions: i64) {
+    let handle = engine.handle();
+    let names: Vec<Name> = (0..archives).map(|n| Name::trusted(&format!("a{n}"))).collect();
+    let mut still = flow();
+    still.tasks[0].exclusive = true;
+    still.tasks.iter_mut().for_each(|step| step.ttl = PATIENCE_SPAN);
+    names.iter().for_each(|name| put(&handle, name));
+    plan(&handle, &names[0], 1, &still);
+    plan(&handle, &names[0], 2, &still);
+    // Its exclusive task is taken and never reported.
+    let taken = ask(&handle, "slow", Command::Claim(claim_of("slow")));
+    assert!(matches!(taken, Reply::Claimed(Some(_))), "{taken:?}");
+    let (began, flow, done) = (Instant::now(), flow(), AtomicUsize::new(0));
+    let wanted = (archives - 1) * usize::try_from(revisions).unwrap();
+    let mut slowest = Duration::ZERO;
+    std::thread::scope(|scope| {
+        for worker in 0..4 {
+            let (handle, done) = (&handle, &done);
+            scope.spawn(move || {
+                loop {
+                    let indexed = work_once(handle, &format!("w{worker}"));
+                    let sum = done.fetch_add(indexed.unwrap_or_default(), Ordering::Relaxed);
+                    match indexed {
+                        Some(_) => {}
+                        None if sum >= wanted => return,
+                        None => std::thread::sleep(Duration::from_millis(2)),
+                    }
+                    assert!(began.elapsed() < PATIENCE, "{sum} of {wanted}");
+                }
+            });
+        }
+        for revision in 1..=revisions {
+            for name in &names[1..] {
+                let asked = Instant::now();
+                plan(&handle, name, revision, &flow);
+                slowest = slowest.max(asked.elapsed());
+            }
+        }
+    });
+    let took = began.elapsed();
+    assert_eq!(done.load(Ordering::Relaxed), wanted);
+    let left = Claim { collections: vec![names[0].clone()], ..claim_of("w") };
+    assert_eq!(ask(&handle, "w", Command::Claim(left)), Reply::Claimed(None));
+    eprintln!(
+        "{store}: {archives} archives at once, {revisions} revisions of 5 tasks each: {took:.1?}, \
+         {:.0} revisions/s, the slowest plan {slowest:.1?}",
+        wanted as f64 / took.as_secs_f64()
+    );
+}
+
+/// Claims a few tasks, reports them, and says how many of them were of the step `index`; none when
+/// there was nothing to do.
+fn work_once(handle: &Handle, worker: &str) -> Option<usize> {
+    let reply = ask(handle, worker, Command::Claim(claim_of(worker)));
+    let Reply::Claimed(Some(granted)) = reply else { return None };
+    let mut indexed = 0;
+    for task in &granted.tasks {
+        indexed += usize::from(task.step.as_str() == "index");
+        report(handle, worker, &granted, task);
+    }
+    Some(indexed)
+}
+
+#[test]
+fn many_archives_are_busy_at_once_and_one_that_stands_still_delays_none() {
+    let place = folder();
+    let engine = on_a_file(&place);
+    busy("file", &engine, sized(40, 1_000), i64::try_from(sized(3, 20)).unwrap());
+    engine.stop().unwrap();
+}
+
+#[test]
+fn many_archives_in_a_database_are_busy_at_once() {
+    let engine = on_a_database();
+    busy("database", &engine, sized(20, 1_000), i64::try_from(sized(2, 5)).unwrap());
     engine.stop().unwrap();
 }
