@@ -1,6 +1,7 @@
 //! Archives on real repositories: committed to by real clients, noticed by the installed hook.
 
 mod together;
+mod trouble;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};

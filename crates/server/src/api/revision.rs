@@ -21,6 +21,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::archive::{archive, revision_of};
+use super::savings;
 use crate::app::App;
 use crate::body::{Params, json};
 use crate::keys::Caller;
@@ -64,6 +65,7 @@ pub(crate) async fn log(
         for revision in (bottom..=top).rev() {
             entries.extend(read(look, &name, revision)?);
         }
+        savings::note(&mut entries);
         let next = (bottom > row.first).then(|| bottom.to_string());
         Ok(Page { entries, next })
     };
@@ -224,27 +226,49 @@ fn state<'r>(revision: &'r Revision, tasks: &[(Body, Row)]) -> &'r str {
     }
 }
 
-/// When each task was last taken up, by whom, and when it settled.
-struct Times(BTreeMap<TaskId, (String, String, String)>);
+/// When each task was last taken up, by whom, when it settled and with what.
+struct Times(BTreeMap<TaskId, Last>);
+
+/// The last run of a task.
+#[derive(Clone, Default)]
+struct Last {
+    started_at: String,
+    ended_at: String,
+    worker: String,
+    exit_code: Option<i64>,
+}
 
 impl Times {
     fn of(events: &[Event]) -> Self {
-        let mut times: BTreeMap<TaskId, (String, String, String)> = BTreeMap::new();
+        let mut times: BTreeMap<TaskId, Last> = BTreeMap::new();
         for event in events {
             let (Some(task), Some(to)) = (event.task, event.to) else { continue };
             let entry = times.entry(task).or_default();
+            let detail = event.detail.as_deref();
             match to {
                 Stand::Leased => {
-                    entry.0 = time::text(event.at);
-                    entry.1.clear();
-                    entry.2 = event.detail.as_deref().unwrap_or(&event.actor).to_owned();
+                    entry.started_at = time::text(event.at);
+                    entry.ended_at.clear();
+                    entry.worker = detail.unwrap_or(&event.actor).to_owned();
                 }
-                Stand::Done | Stand::Failed | Stand::Cancelled => entry.1 = time::text(event.at),
-                Stand::Waiting | Stand::Held | Stand::Ready => entry.1.clear(),
+                Stand::Done | Stand::Failed | Stand::Cancelled => {
+                    entry.ended_at = time::text(event.at);
+                    entry.exit_code = detail.and_then(exit_code);
+                }
+                Stand::Waiting | Stand::Held | Stand::Ready => entry.ended_at.clear(),
             }
         }
         Self(times)
     }
+}
+
+/// What a program ended with, as its worker says.
+fn exit_code(detail: &str) -> Option<i64> {
+    #[derive(Deserialize)]
+    struct Ended {
+        exit_code: Option<i64>,
+    }
+    serde_json::from_str::<Ended>(detail).ok()?.exit_code
 }
 
 fn shown(look: &mut Look<'_>, body: &Body, row: &Row, times: &Times) -> Result<Task, Lost> {
@@ -257,7 +281,7 @@ fn shown(look: &mut Look<'_>, body: &Body, row: &Row, times: &Times) -> Result<T
         Cause::Superseded(by) => short(look, by, body.item)?,
         _ => String::new(),
     };
-    let (started_at, ended_at, worker) = times.0.get(&body.id).cloned().unwrap_or_default();
+    let last = times.0.get(&body.id).cloned().unwrap_or_default();
     Ok(Task {
         task: body.id.0,
         name,
@@ -268,9 +292,11 @@ fn shown(look: &mut Look<'_>, body: &Body, row: &Row, times: &Times) -> Result<T
         superseded_by,
         attempts: row.attempts,
         planned_at: time::text(body.created_at),
-        started_at,
-        ended_at,
-        worker,
+        started_at: last.started_at,
+        ended_at: last.ended_at,
+        worker: last.worker,
+        exit_code: last.exit_code,
+        saved_ms: None,
     })
 }
 

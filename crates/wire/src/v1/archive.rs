@@ -193,4 +193,11 @@ pub struct Task {
     /// Who took it up last.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub worker: String,
+    /// What its last run ended with, where it was a program.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub exit_code: Option<i64>,
+    /// How much longer it would probably have run, had it not been superseded: such tasks that came
+    /// to their end on the same page took so long. In milliseconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub saved_ms: Option<u64>,
 }

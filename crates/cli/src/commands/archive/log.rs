@@ -50,9 +50,10 @@ fn rows(revision: &Revision) -> Vec<[String; 7]> {
 
 fn row(task: &Task, ink: Ink) -> [String; 7] {
     let again = if task.round > 1 { format!(" ~{}", task.round) } else { String::new() };
-    let why = match task.superseded_by.as_str() {
-        "" => task.cause.clone(),
-        by => format!("superseded by {by}"),
+    let why = match (task.superseded_by.as_str(), task.exit_code) {
+        ("", Some(code)) if task.state == "failed" => format!("{}, exit {code}", task.cause),
+        ("", _) => task.cause.clone(),
+        (by, _) => format!("superseded by {by}"),
     };
     [
         String::new(),
@@ -68,13 +69,7 @@ fn row(task: &Task, ink: Ink) -> [String; 7] {
 fn took(task: &Task) -> String {
     use armarius_wire::v1::time;
     match (time::parse(&task.started_at), time::parse(&task.ended_at)) {
-        (Some(from), Some(to)) => {
-            let micros = u64::try_from(to.0 - from.0).unwrap_or_default();
-            match micros {
-                0..10_000_000 => format!("{} ms", micros / 1_000),
-                _ => crate::progress::span(std::time::Duration::from_micros(micros)),
-            }
-        }
+        (Some(from), Some(to)) => long(u64::try_from((to.0 - from.0) / 1_000).unwrap_or_default()),
         (Some(_) | None, Some(_) | None) => String::new(),
     }
 }
@@ -87,11 +82,28 @@ fn saved(revisions: &[Revision]) -> String {
         return String::new();
     }
     let stopped = superseded.iter().filter(|task| !task.started_at.is_empty()).count();
+    let known: Vec<u64> = superseded.iter().filter_map(|task| task.saved_ms).collect();
+    let unknown = superseded.len() - known.len();
+    let saved = match (known.is_empty(), unknown) {
+        (true, _) => "what that saved is not known, none of their like came to an end".to_owned(),
+        (false, 0) => format!("about {} of work saved", long(known.iter().sum())),
+        (false, _) => format!(
+            "about {} of work saved, not counting {unknown} whose like never came to an end",
+            long(known.iter().sum())
+        ),
+    };
     format!(
-        "{} tasks superseded: {} never ran, {stopped} were stopped while they ran",
+        "superseded: {} ({} never ran, {stopped} stopped while running); {saved}",
         superseded.len(),
-        superseded.len() - stopped
+        superseded.len() - stopped,
     )
+}
+
+fn long(ms: u64) -> String {
+    match ms {
+        0..10_000 => format!("{ms} ms"),
+        _ => crate::progress::span(std::time::Duration::from_millis(ms)),
+    }
 }
 
 /// One revision, whole.
@@ -116,8 +128,12 @@ pub(crate) fn revision_text(revision: &Revision) -> String {
         text.push_str(&format!("\n{}", paper::clean(remark)));
     }
     let ink = Ink::of_stdout();
-    let rows: Vec<[String; 7]> = r.tasks.iter().map(|task| row(task, ink)).collect();
-    let head = ["", "task", "state", "why", "started", "took", "who"];
+    let number = |task: &Task| {
+        let [_, name, state, why, started, took, who] = row(task, ink);
+        [task.task.to_string(), name, state, why, started, took, who]
+    };
+    let rows: Vec<[String; 7]> = r.tasks.iter().map(number).collect();
+    let head = ["number", "task", "state", "why", "started", "took", "who"];
     text.push_str(&format!("\n\n{}", paper::table(head, rows)));
     text
 }
