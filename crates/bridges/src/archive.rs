@@ -18,6 +18,6 @@ mod watch;
 pub use definitions::{FOLDER, read as read_definitions};
 pub use git::branch_of;
 pub use repository::{
-    Change, Changes, File, Limits, Place, Point, Repository, Seen, Trouble, guess_kind, open,
+    Change, Changes, File, Limits, Place, Point, Repository, Seen, Stamp, Trouble, guess_kind, open,
 };
 pub use watch::{Options, Ring, Watcher};

@@ -10,7 +10,8 @@ use armarius_wire::flowfile::FILE_BYTES_MAX;
 use super::definitions::{self, FILES_MAX};
 use super::program::{Said, run};
 use super::repository::{
-    Change, Changes, File, Limits, Place, Point, Repository, Seen, Trouble, refuse_option, shorten,
+    Change, Changes, File, Limits, Place, Point, Repository, Seen, Stamp, Trouble, refuse_option,
+    shorten,
 };
 
 /// A git repository.
@@ -174,6 +175,21 @@ impl Repository for Git {
             ));
         }
         Ok(seen(known, known.number + count, next))
+    }
+
+    fn stamp(&self) -> Option<Stamp> {
+        if self.remote.is_some() || self.branch.is_empty() {
+            return None;
+        }
+        let inner = self.folder.join(".git");
+        let folder = match (inner.is_dir(), self.folder.join("HEAD").is_file()) {
+            (true, _) => &inner,
+            (false, true) => &self.folder,
+            // A file that says where the repository is.
+            (false, false) => return None,
+        };
+        let branch = format!("refs/heads/{}", self.branch);
+        Some(Stamp::of(folder, &["HEAD", &branch, "packed-refs", "reftable/tables.list"]))
     }
 
     fn point(&self, number: i64) -> Result<Point, Trouble> {

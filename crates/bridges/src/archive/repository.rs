@@ -1,8 +1,9 @@
 //! What can be asked of a repository, whatever its kind.
 
 use std::fmt;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use armarius_core::command::About;
 use armarius_core::rows::ArchiveKind;
@@ -107,10 +108,29 @@ impl fmt::Display for Trouble {
 
 impl std::error::Error for Trouble {}
 
+/// What some files of a repository look like from outside: whoever commits replaces one of them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Stamp(Vec<Option<(u64, u64, SystemTime)>>);
+
+impl Stamp {
+    /// Of these files of a folder, those that are missing included.
+    pub(super) fn of(folder: &Path, files: &[&str]) -> Self {
+        let look = |file: &&str| {
+            let about = std::fs::metadata(folder.join(file)).ok()?;
+            Some((about.ino(), about.len(), about.modified().ok()?))
+        };
+        Self(files.iter().map(look).collect())
+    }
+}
+
 /// A repository that can be read.
 pub trait Repository: Send + Sync {
     /// What there is, and up to `max` revisions that follow the one known.
     fn look(&self, known: &Point, max: usize) -> Result<Seen, Trouble>;
+
+    /// A cheap sign: as long as it stays the same, nothing has changed. None where there is no
+    /// such sign.
+    fn stamp(&self) -> Option<Stamp>;
 
     /// The revision of a number.
     fn point(&self, number: i64) -> Result<Point, Trouble>;

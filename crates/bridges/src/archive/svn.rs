@@ -13,7 +13,8 @@ use armarius_wire::v1::time;
 use super::definitions::{self, FILES_MAX};
 use super::program::{Said, run};
 use super::repository::{
-    Change, Changes, File, Limits, Place, Point, Repository, Seen, Trouble, refuse_option, shorten,
+    Change, Changes, File, Limits, Place, Point, Repository, Seen, Stamp, Trouble, refuse_option,
+    shorten,
 };
 
 /// The revision property by which a task says that it made the revision.
@@ -101,6 +102,13 @@ impl Repository for Svn {
         let next = (known.number.saturating_add(1)..=youngest).take(max);
         let next = next.map(|number| Point { number, id: String::new() }).collect();
         Ok(Seen { identity: identity.trim().to_owned(), youngest, next })
+    }
+
+    fn stamp(&self) -> Option<Stamp> {
+        match &self.root {
+            Root::Folder(folder) => Some(Stamp::of(folder, &["db/current", "db/uuid"])),
+            Root::Url(_) => None,
+        }
     }
 
     fn point(&self, number: i64) -> Result<Point, Trouble> {

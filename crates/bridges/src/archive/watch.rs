@@ -4,7 +4,7 @@
 //! hands at a time, so that a repository that does not answer delays no other archive. A visit
 //! looks, reads what is new and sends commands. Two servers that do the same plan nothing twice.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::io;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
@@ -18,7 +18,7 @@ use armarius_core::view::View;
 use armarius_engine::Handle;
 
 use super::definitions::{self, FOLDER};
-use super::repository::{Changes, Limits, Place, Point, Repository, Trouble, open, shorten};
+use super::repository::{Changes, Limits, Place, Point, Repository, Stamp, Trouble, open, shorten};
 
 /// Archives that are visited at the same time.
 const VISITORS: usize = 4;
@@ -26,6 +26,8 @@ const VISITORS: usize = 4;
 const REVISIONS_MAX: usize = 50;
 /// How often the list of archives is read.
 const LIST_EVERY: Duration = Duration::from_secs(5);
+/// Looks that may end at the repository's stamp; the next one asks its programs again.
+const CALM_MAX: u32 = 10;
 /// Notices that are remembered for one archive until its next visit.
 const NOTICES_MAX: usize = 1_000;
 /// Who plans revisions, in the history.
@@ -93,12 +95,27 @@ struct Turn {
     notices: BTreeMap<i64, Name>,
     /// The definitions at the planned revision.
     known: Option<(i64, Arc<Definitions>)>,
+    /// Somebody said that there is news.
+    rung: bool,
+    /// Where it is, as of the last list.
+    place: Option<Place>,
+    /// What the repository looked like when there was nothing left to do, and how often it was
+    /// found so since.
+    calm: Option<(Stamp, u32)>,
 }
 
 impl Turn {
     fn new() -> Self {
-        let (failures, notices) = (0, BTreeMap::new());
-        Self { due: Instant::now(), busy: false, failures, notices, known: None }
+        Self {
+            due: Instant::now(),
+            busy: false,
+            failures: 0,
+            notices: BTreeMap::new(),
+            known: None,
+            rung: true,
+            place: None,
+            calm: None,
+        }
     }
 }
 
@@ -139,6 +156,7 @@ impl Ring {
         let mut state = self.0.state();
         let turn = state.archives.entry(archive.clone()).or_insert_with(Turn::new);
         turn.due = Instant::now();
+        turn.rung = true;
         turn.failures = 0;
         if let Some(revision) = revision
             && turn.notices.len() < NOTICES_MAX
@@ -164,6 +182,7 @@ impl Round {
                 let news = turn.due > came.began || !turn.notices.is_empty();
                 turn.busy = false;
                 turn.known = came.known;
+                turn.calm = came.calm;
                 turn.failures = if came.failed { turn.failures.saturating_add(1) } else { 0 };
                 turn.due = match (came.failed, came.more || news) {
                     (true, _) => Instant::now() + self.pause(turn.failures),
@@ -195,10 +214,13 @@ impl Round {
             if state.listed.is_none_or(|at| at + LIST_EVERY <= now) {
                 state.listed = Some(now);
                 drop(state);
-                let names = self.names();
+                let places = self.places();
                 state = self.state();
-                for name in names.into_iter().flatten() {
-                    state.archives.entry(name).or_insert_with(Turn::new);
+                for (name, place) in places.into_iter().flatten() {
+                    let turn = state.archives.entry(name).or_insert_with(Turn::new);
+                    if turn.place.as_ref() != Some(&place) {
+                        (turn.place, turn.rung) = (Some(place), true);
+                    }
                 }
                 continue;
             }
@@ -209,7 +231,10 @@ impl Round {
                     turn.busy = true;
                     let notices = std::mem::take(&mut turn.notices);
                     let known = turn.known.take();
-                    return Some((name.clone(), Visit { began: now, notices, known }));
+                    let calm = turn.calm.take().filter(|_| !turn.rung && notices.is_empty());
+                    turn.rung = false;
+                    let place = turn.place.clone();
+                    return Some((name.clone(), Visit { began: now, notices, known, place, calm }));
                 }
                 Some((_, turn)) => (turn.due - now).min(LIST_EVERY),
                 None => LIST_EVERY,
@@ -219,15 +244,17 @@ impl Round {
         }
     }
 
-    /// The archives that are watched.
-    fn names(&self) -> Option<BTreeSet<Name>> {
+    /// The archives that are watched, and where they are.
+    fn places(&self) -> Option<BTreeMap<Name, Place>> {
         let asked = self.handle.question(|reader| {
             let mut view = View::new(0);
             reader.look(&[], &mut view, true)?;
             let watched = view.archives.iter().filter(|(_, a)| is_watched(a));
-            let names = watched
-                .filter_map(|(id, _)| Some(view.collections.get(id).ok().flatten()?.name.clone()));
-            Ok(names.collect())
+            let places = watched.filter_map(|(id, row)| {
+                let home = view.collections.get(id).ok().flatten()?;
+                Some((home.name.clone(), place_of(row)))
+            });
+            Ok(places.collect())
         });
         asked.ok()
     }
@@ -254,10 +281,22 @@ impl Round {
 
     /// Looks at one repository and plans what is new; nothing when it is watched no more.
     fn visit(&self, name: &Name, visit: Visit) -> Option<Came> {
+        let (began, known) = (visit.began, visit.known);
+        let mut came = Came { began, failed: false, more: false, known, calm: None };
+        if let (Some((before, times)), Some(place)) = (visit.calm, &visit.place)
+            && times < CALM_MAX
+            && self.stamp(place).is_some_and(|stamp| stamp == before)
+        {
+            return Some(Came { calm: Some((before, times + 1)), ..came });
+        }
         let row = self.row(name).filter(is_watched)?;
         let actor = Name::trusted(ACTOR);
-        let mut came = Came { began: visit.began, failed: false, more: false, known: visit.known };
+        // Taken before anything is read: what comes meanwhile is seen by the next look.
+        let stamp = self.stamp(&place_of(&row));
         let result = self.catch_up(name, &row, &visit.notices, &mut came);
+        if result.is_ok() && !came.failed && !came.more {
+            came.calm = stamp.map(|stamp| (stamp, 0));
+        }
         if let Err(trouble) = result {
             came.failed = true;
             if row.state == ArchiveState::Watched {
@@ -271,6 +310,10 @@ impl Round {
             self.tell(&actor, command);
         }
         Some(came)
+    }
+
+    fn stamp(&self, place: &Place) -> Option<Stamp> {
+        open(place, &self.options.limits).ok()?.stamp()
     }
 
     fn catch_up(
@@ -346,6 +389,8 @@ struct Visit {
     began: Instant,
     notices: BTreeMap<i64, Name>,
     known: Option<(i64, Arc<Definitions>)>,
+    place: Option<Place>,
+    calm: Option<(Stamp, u32)>,
 }
 
 /// What came of a visit.
@@ -354,6 +399,7 @@ struct Came {
     failed: bool,
     more: bool,
     known: Option<(i64, Arc<Definitions>)>,
+    calm: Option<(Stamp, u32)>,
 }
 
 fn is_watched(archive: &Archive) -> bool {

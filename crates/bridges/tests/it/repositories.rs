@@ -171,6 +171,30 @@ fn look_at(lab: &Lab, place: &str) {
     assert!(out.join("_workflows/main.yaml").exists() && !out.join("docs").exists(), "{place}");
 }
 
+/// The cheap sign stays while nothing happens and differs after every commit.
+#[test]
+fn a_stamp_differs_after_every_commit() {
+    for kind in ArchiveKind::ALL {
+        let lab = Lab::new(kind);
+        let repository = lab.open();
+        for n in 0..3 {
+            let before = repository.stamp();
+            assert!(before.is_some());
+            assert_eq!(before, repository.stamp(), "{kind:?}");
+            lab.commit("next", &[("a.txt", Some(&n.to_string()))]);
+            assert_ne!(before, repository.stamp(), "{kind:?}");
+        }
+        if kind == ArchiveKind::Git {
+            let before = repository.stamp();
+            run("git", &["pack-refs", "--all"], &lab.repo());
+            assert_ne!(before, repository.stamp());
+            lab.commit("packed", &[("a.txt", Some("x"))]);
+            assert_ne!(before, repository.stamp());
+        }
+    }
+    assert!(Lab::new(ArchiveKind::Svn).open_at("svn://127.0.0.1/x".to_owned()).stamp().is_none());
+}
+
 #[test]
 fn a_rewritten_branch_is_noticed() {
     let lab = Lab::new(ArchiveKind::Git);
