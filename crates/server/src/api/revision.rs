@@ -2,12 +2,14 @@
 
 use std::collections::BTreeMap;
 
+use armarius_core::address::ItemAddress;
 use armarius_core::decide::revision_address;
 use armarius_core::event::Event;
 use armarius_core::ids::{ItemId, TaskId};
-use armarius_core::rows::{Body, Item, Task as Row};
+use armarius_core::rows::{Body, Item, ItemKey, Task as Row};
 use armarius_core::task::{Cause, State as Stand};
 use armarius_core::text::Name;
+use armarius_core::view::Need;
 use armarius_engine::seam::TaskFilter;
 use armarius_wire::v1::Page;
 use armarius_wire::v1::archive::{Revision, Task};
@@ -61,6 +63,7 @@ pub(crate) async fn log(
         let count = i64::try_from(max).unwrap_or(i64::MAX);
         let bottom = row.first.max(top.saturating_sub(count - 1));
         let name = Name::new(&name)?;
+        gather(look, &name, bottom, top)?;
         let mut entries = Vec::new();
         for revision in (bottom..=top).rev() {
             entries.extend(read(look, &name, revision)?);
@@ -117,6 +120,22 @@ pub(crate) async fn export(
     Ok(response)
 }
 
+/// Asks for the revisions of a page together instead of one by one.
+fn gather(look: &mut Look<'_>, archive: &Name, bottom: i64, top: i64) -> Result<(), Lost> {
+    let home = look.ask(|view| Ok(view.collection_names.get(archive)?.copied()))?;
+    let Some(collection) = home else { return Ok(()) };
+    let key = |revision| {
+        let ItemAddress { kind, key, .. } = revision_address(archive, revision);
+        ItemKey { collection, kind, key }
+    };
+    let keys: Vec<ItemKey> = (bottom..=top).map(key).collect();
+    let needs: Vec<Need> = keys.iter().filter_map(|k| look.view.item_keys.missing(k)).collect();
+    look.load(&needs)?;
+    let items = keys.iter().filter_map(|key| look.view.item_keys.get(key).ok().flatten());
+    let needs: Vec<Need> = items.filter_map(|id| look.view.items.missing(id)).collect();
+    Ok(look.load(&needs)?)
+}
+
 fn read(look: &mut Look<'_>, archive: &Name, number: i64) -> Result<Option<Revision>, Lost> {
     let at = revision_address(archive, number);
     let item = look.ask(|view| match find_item(view, &at)? {
@@ -128,6 +147,14 @@ fn read(look: &mut Look<'_>, archive: &Name, number: i64) -> Result<Option<Revis
     let mut tasks = look.reader.tasks(&filter)?;
     tasks.reverse();
     let events = look.reader.events(item.id, 0, EVENTS_MAX)?;
+    let replaced = tasks.iter().filter_map(|(_, row)| match row.cause {
+        Cause::Superseded(by) => look.view.bodies.missing(&by),
+        _ => None,
+    });
+    let needs: Vec<Need> = replaced.collect();
+    if !needs.is_empty() {
+        look.load(&needs)?;
+    }
     let times = Times::of(&events);
     let mut revision = told(number, &item, &events);
     for (body, row) in &tasks {
