@@ -1,7 +1,7 @@
 //! Where the output of tasks lives: outside the store, because it is large, not part of any rule,
 //! and never read by one.
 //!
-//! Files on one machine today; whatever several servers can share fits behind the same trait.
+//! Files where one server has the store to itself, a table of the database where several share one.
 
 use armarius_core::ids::{LeaseId, TaskId, Token};
 

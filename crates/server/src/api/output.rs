@@ -22,6 +22,8 @@ use crate::problem::{Answer, Fault, Own};
 
 /// Bytes of one answer.
 const READ_BYTES_MAX: usize = 1024 * 1024;
+/// Offset at which a chunk may begin; nobody writes that much.
+const OFFSET_MAX: u64 = 1 << 50;
 /// Bytes of one event of a stream.
 const EVENT_BYTES_MAX: usize = 64 * 1024;
 /// How long a stream waits for a bell before it looks by itself.
@@ -43,6 +45,10 @@ pub(crate) async fn take(
         Refusal::new(Code::OutOfRange, format!("{:?} is not a token", chunk.token))
             .hint("pass the token back as the claim gave it")
     })?;
+    if chunk.from > OFFSET_MAX {
+        let why = format!("an output does not begin at byte {}", chunk.from);
+        return Err(Refusal::new(Code::OutOfRange, why).hint("count from 0").into());
+    }
     let key = OutputKey { task: TaskId(chunk.task), token };
     let about = match shelf.with_outputs(move |outputs| outputs.about(key)).await? {
         // Who began it may go on, also when the lease is over: a late result has late output.
