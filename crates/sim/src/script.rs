@@ -4,6 +4,7 @@
 //! it opened. So it is a machine that is told each answer and gives the next step. Nothing in it
 //! depends on anything but the seed and the answers.
 
+mod archives;
 mod deal;
 mod deck;
 mod flows;
@@ -71,6 +72,8 @@ pub struct Script {
     /// The oldest errand that may exist, and whether a piece of it was done.
     errand: (i64, bool),
     revision: i64,
+    /// The newest planned revision of the archive.
+    planned: i64,
     keys: usize,
     /// The newest submissions that had a key.
     keyed: Vec<Step>,
@@ -97,6 +100,7 @@ impl Script {
             letters: BTreeMap::new(),
             errand: (1, false),
             revision: 0,
+            planned: 0,
             keys: 0,
             keyed: Vec::new(),
         }
@@ -134,6 +138,7 @@ impl Script {
     fn learn(&mut self, asked: &Step, outcome: &Outcome) {
         self.learn_errand(asked, outcome);
         let Ok(reply) = outcome else { return };
+        self.learn_revision(&asked.command, reply);
         match reply {
             Reply::Round { task, .. } => self.tasks.push(*task),
             Reply::Claimed(Some(granted)) => self.learn_grant(asked, granted),

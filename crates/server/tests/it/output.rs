@@ -75,6 +75,8 @@ async fn output_is_taken_from_whoever_holds_the_task() {
     // Who reports goes on after that; a wrong token or lease never began.
     lab.call(&worker, "POST", "/api/v1/reports", granted.report("success")).await.expect(200);
     granted.write(&lab, &worker, 12, "!").await.expect(200);
+    let far = granted.write(&lab, &worker, 1 << 60, "x").await;
+    assert_eq!(far.problem().1, "out-of-range");
     granted.token = "99".to_owned();
     assert_eq!(granted.write(&lab, &worker, 0, "x").await.problem(), (410, "lease-over".into()));
 }

@@ -13,6 +13,7 @@ use armarius_core::ids::{BatchId, ErrandId, HoldId, ScheduleId, Span, TaskId, Ti
 use armarius_core::rows::{ManifestState, Role};
 use armarius_core::text::{Name, Text};
 
+use super::archives;
 use super::deck::Card;
 use super::flows::{BY_HAND, BY_REVISION, FLOWS, ONE_AGAIN, STEPS};
 use super::{Held, Script, Step};
@@ -41,6 +42,7 @@ pub(super) fn opening() -> VecDeque<Command> {
     }));
     commands.extend(FLOWS.iter().filter_map(|text| apply("c", text)));
     commands.extend(FLOWS.iter().take(2).filter_map(|text| apply("d", text)));
+    commands.extend(archives::opening());
     commands
 }
 
@@ -126,6 +128,12 @@ impl Script {
             }
             Card::Epoch => Command::RaiseEpoch,
             Card::Recall => Command::Recall,
+            Card::Plan
+            | Card::Notice
+            | Card::Look
+            | Card::PassOver
+            | Card::StartFlow
+            | Card::Watch => self.of_archive(card),
         };
         Some(self.operator(command))
     }

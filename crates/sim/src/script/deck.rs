@@ -115,6 +115,18 @@ cards! {
     Apply * 1,
     /// A flow removed.
     Remove * 1,
+    /// A revision of the archive is planned.
+    Plan * 6,
+    /// One is noticed.
+    Notice * 2,
+    /// Its repository was looked at.
+    Look * 2,
+    /// A revision is passed over.
+    PassOver * 1,
+    /// A flow of it is started by hand.
+    StartFlow * 1,
+    /// It is watched no more, again, or without trust.
+    Watch * 1,
 }
 
 /// A deck.
