@@ -7,6 +7,7 @@
 pub mod check;
 pub mod codec;
 pub mod filter;
+pub mod revisions;
 
 use std::collections::BTreeMap;
 

@@ -171,12 +171,22 @@ pub const RULES: &[Rule] = &[
     rule("GET",    "/holds",                                 READS,           Nothing),
     rule("GET",    "/batches",                               READS,           Nothing),
     rule("GET",    "/batch",                                 READS,           Nothing),
+    rule("GET",    "/line",                                  READS,           Nothing),
+    rule("GET",    "/archives",                              READS,           Nothing),
+    rule("GET",    "/archive",                               READS,           Nothing),
+    rule("GET",    "/revision",                              READS,           Nothing),
+    rule("GET",    "/keys",                                  Who::WholeAdmin, Nothing),
     rule("GET",    "/search",                                READS,           Nothing),
     rule("POST",   "/task/act",                              STEERS,          Small),
     rule("POST",   "/item/act",                              STEERS,          Small),
     rule("POST",   "/batch/act",                             STEERS,          Small),
     rule("POST",   "/hold/set",                              STEERS,          Small),
     rule("POST",   "/hold/release",                          STEERS,          Small),
+    rule("POST",   "/line/act",                              STEERS,          Small),
+    rule("POST",   "/archive/skip",                          STEERS,          Small),
+    rule("POST",   "/archive/resume",                        STEERS,          Small),
+    rule("POST",   "/archive/trust",                         RULES_ALL,       Small),
+    rule("POST",   "/key/act",                               Who::WholeAdmin, Small),
 ];
 
 /// Changes that can be asked for with `?dry_run=true`: each is one command. A worker's calls and
@@ -189,6 +199,7 @@ const REHEARSED: &[&str] = &[
     "/api/v1/tasks/",
     "/api/v1/batches",
     "/api/v1/holds",
+    "/api/v1/keys",
 ];
 
 impl Rule {

@@ -1,9 +1,11 @@
 //! What the routes share: the way to the engine, the keys, what the store promises.
 
+use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use armarius_core::command::{Claim, Command};
+use armarius_core::ids::FlowId;
 use armarius_core::refusal::Refusal;
 use armarius_core::reply::{Granted, Reply};
 use armarius_core::task::State as TaskState;
@@ -323,10 +325,14 @@ fn plainly<T>(answer: Result<T, Lost>) -> Result<Result<T, Refusal>, StoreError>
     }
 }
 
-/// Tasks done, in all queues.
-fn done(view: &View) -> i64 {
+/// Tasks done, by flow.
+fn done(view: &View) -> BTreeMap<FlowId, i64> {
     let place = TaskState::Done.index();
-    view.queues.iter().filter_map(|(_, queue)| queue.counts.get(place)).sum()
+    let mut done = BTreeMap::new();
+    for (_, queue) in view.queues.iter() {
+        *done.entry(queue.flow).or_default() += queue.counts.get(place).copied().unwrap_or(0);
+    }
+    done
 }
 
 /// Granted work on its way to a worker. It is given back unless it is taken.

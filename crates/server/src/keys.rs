@@ -12,7 +12,7 @@ use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
-use armarius_core::command::{ChangeKey, Command, MakeKey};
+use armarius_core::command::{Command, MakeKey};
 use armarius_core::event::{Hash, digest};
 use armarius_core::rows;
 use armarius_core::text::Name;
@@ -141,25 +141,6 @@ impl Ring {
         Ok(fresh)
     }
 
-    /// Changes what a key is for. `None` leaves what was said before.
-    pub fn change(
-        &self,
-        actor: &Name,
-        id: &str,
-        role: Option<Role>,
-        collections: Option<Vec<Name>>,
-    ) -> Result<(), Error> {
-        let id = Name::new(id).map_err(EngineError::from)?;
-        let role = role.map(Into::into);
-        self.tell(actor, Command::ChangeKey(ChangeKey { id, role, collections }))
-    }
-
-    /// Ends a key, at once.
-    pub fn revoke(&self, actor: &Name, id: &str) -> Result<(), Error> {
-        let id = Name::new(id).map_err(EngineError::from)?;
-        self.tell(actor, Command::RevokeKey { id })
-    }
-
     /// All keys that open something, without their secrets, oldest first.
     #[must_use]
     pub fn list(&self) -> Vec<Key> {
@@ -226,26 +207,27 @@ impl Ring {
         role: Role,
         collections: &[Name],
     ) -> Result<(), Error> {
-        let make = MakeKey {
-            id: Name::trusted(&fresh.id),
-            name: name.clone(),
-            role: role.into(),
-            collections: collections.to_vec(),
-            digest: fresh.digest,
-        };
-        self.tell(actor, Command::MakeKey(make))
-    }
-
-    fn tell(&self, actor: &Name, command: Command) -> Result<(), Error> {
-        self.handle.call(actor.clone(), None, command)?;
+        self.handle.call(actor.clone(), None, fresh.command(name, role, collections))?;
         self.refresh()
     }
 }
 
 impl Fresh {
-    fn new() -> Result<Self, Error> {
+    /// A key that opens nothing until it is kept.
+    pub(crate) fn new() -> Result<Self, Error> {
         let (id, secret) = (random_hex::<ID_BYTES>()?, random_hex::<SECRET_BYTES>()?);
         Ok(Self { text: format!("ark_{id}_{secret}"), digest: digest(&secret), id })
+    }
+
+    /// What keeps it.
+    pub(crate) fn command(&self, name: &Name, role: Role, collections: &[Name]) -> Command {
+        Command::MakeKey(MakeKey {
+            id: Name::trusted(&self.id),
+            name: name.clone(),
+            role: role.into(),
+            collections: collections.to_vec(),
+            digest: self.digest,
+        })
     }
 }
 

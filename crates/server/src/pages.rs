@@ -6,19 +6,25 @@
 //! and `%2e%2e` in a path for a step up.
 
 mod act;
+mod archive;
 mod assets;
 mod batch;
 mod board;
 mod collection;
+mod drawing;
 mod fault;
 mod flow;
 mod frame;
 mod graph;
+mod grid;
 mod hold;
 mod item;
+mod key;
+mod line;
 mod login;
 mod overview;
 mod parts;
+mod revision;
 mod search;
 mod task;
 mod timeline;
@@ -58,5 +64,15 @@ pub(crate) fn routes() -> Router<App> {
         .route("/batches", get(batch::list))
         .route("/batch", get(batch::show))
         .route("/batch/act", post(act::batch))
+        .route("/line", get(line::show))
+        .route("/line/act", post(line::act))
+        .route("/archives", get(archive::list))
+        .route("/archive", get(grid::show))
+        .route("/archive/skip", post(archive::skip))
+        .route("/archive/resume", post(archive::resume))
+        .route("/archive/trust", post(archive::trust))
+        .route("/revision", get(revision::show))
+        .route("/keys", get(key::list))
+        .route("/key/act", post(key::act))
         .route("/search", get(search::search))
 }

@@ -8,7 +8,7 @@ use armarius_core::reply::Reply;
 use armarius_core::rows::{self, ArchiveKind, ArchiveState};
 use armarius_core::text::{Name, Text};
 use armarius_core::view::View;
-use armarius_core::why::why_task;
+use armarius_core::why::{Node, why_task};
 use armarius_wire::v1::Page;
 use armarius_wire::v1::archive::{Archive, Awaiting, Notice, Put, Skip, Start, Started};
 use armarius_wire::v1::time;
@@ -25,18 +25,8 @@ use crate::repositories::{Repositories, Wish};
 
 /// `GET /api/v1/archives`
 pub(crate) async fn list(State(app): State<App>, caller: Caller) -> Answer {
-    let look = move |look: &mut Look<'_>| {
-        let all = look.view.archives.iter().filter(|(_, a)| a.state != ArchiveState::Removed);
-        let rows: Vec<rows::Archive> = all.map(|(_, row)| row.clone()).collect();
-        let mut entries = Vec::with_capacity(rows.len());
-        for row in &rows {
-            let shown = shown(&look.view, row);
-            entries.extend(shown.filter(|archive| caller.may(&archive.name)));
-        }
-        entries.sort_by(|a, b| a.name.cmp(&b.name));
-        Ok(Page { entries, next: None })
-    };
-    Ok(json(StatusCode::OK, &app.look(look).await?))
+    let entries = app.look(move |look| Ok(all(&look.view, &caller))).await?;
+    Ok(json(StatusCode::OK, &Page { entries, next: None }))
 }
 
 /// `GET /api/v1/archives/{archive}`
@@ -47,7 +37,7 @@ pub(crate) async fn show(
 ) -> Answer {
     let look = move |look: &mut Look<'_>| {
         let row = archive(look, &caller, &name)?;
-        let held_back = held_back(look, &row)?;
+        let held_back = held_back(look, &row)?.map(|why| why.to_string()).unwrap_or_default();
         let shown = shown(&look.view, &row).ok_or_else(|| unknown(&name))?;
         Ok(Archive { held_back, ..shown })
     };
@@ -175,8 +165,17 @@ fn no_flow(flow: &str, revision: i64) -> Refusal {
     Refusal::new(Code::NoSuchFlow, why).hint("flows are named like their files in _workflows")
 }
 
+/// All archives the caller may see, by name.
+pub(crate) fn all(view: &View, caller: &Caller) -> Vec<Archive> {
+    let kept = view.archives.iter().filter(|(_, row)| row.state != ArchiveState::Removed);
+    let seen = kept.filter_map(|(_, row)| shown(view, row)).filter(|one| caller.may(&one.name));
+    let mut all: Vec<Archive> = seen.collect();
+    all.sort_by(|a, b| a.name.cmp(&b.name));
+    all
+}
+
 /// An archive, if the caller may see it.
-pub(super) fn archive(
+pub(crate) fn archive(
     look: &mut Look<'_>,
     caller: &Caller,
     name: &str,
@@ -213,7 +212,7 @@ pub(super) fn revision_of(
     Ok((row, revision, said["id"].as_str().unwrap_or_default().to_owned()))
 }
 
-fn unknown(name: &str) -> Refusal {
+pub(crate) fn unknown(name: &str) -> Refusal {
     Refusal::new(Code::NoSuchArchive, format!("there is no archive {name}"))
         .hint("add it with `armarius archive add`, or check the spelling")
 }
@@ -225,7 +224,7 @@ fn kind(text: &str) -> Result<ArchiveKind, Fault> {
     })
 }
 
-fn shown(view: &View, row: &rows::Archive) -> Option<Archive> {
+pub(crate) fn shown(view: &View, row: &rows::Archive) -> Option<Archive> {
     let home = view.collections.get(&row.collection).ok().flatten()?;
     let flows = row.flows.iter().filter_map(|id| view.flows.get(id).ok().flatten());
     Some(Archive {
@@ -248,18 +247,15 @@ fn shown(view: &View, row: &rows::Archive) -> Option<Archive> {
     })
 }
 
-/// What the oldest COMMIT that is not done waits for; empty when all are done.
-fn held_back(look: &mut Look<'_>, row: &rows::Archive) -> Result<String, Lost> {
+/// What the oldest COMMIT that is not done waits for, if there is one.
+pub(crate) fn held_back(look: &mut Look<'_>, row: &rows::Archive) -> Result<Option<Node>, Lost> {
     let now = super::now();
     look.ask(|view| {
         let key = (row.collection, Name::trusted(COMMIT));
-        let Some(flow) = view.flow_names.get(&key)?.copied() else { return Ok(String::new()) };
+        let Some(flow) = view.flow_names.get(&key)?.copied() else { return Ok(None) };
         let queue = view.queue_names.get(&(flow, Name::trusted(COMMIT)))?.copied();
-        let Some(queue) = queue else { return Ok(String::new()) };
+        let Some(queue) = queue else { return Ok(None) };
         let first = view.instances.first(&queue, 1)?.next().map(|((_, task), ())| *task);
-        match first {
-            Some(task) => Ok(why_task(view, task, now)?.to_string()),
-            None => Ok(String::new()),
-        }
+        first.map(|task| why_task(view, task, now)).transpose()
     })
 }

@@ -1,5 +1,6 @@
 //! Keys.
 
+use armarius_core::command::{ChangeKey, Command};
 use armarius_core::text::Name;
 use armarius_wire::v1::Page;
 use armarius_wire::v1::key::{Add, Added, Change};
@@ -8,7 +9,7 @@ use axum::http::StatusCode;
 
 use crate::app::App;
 use crate::body::{Json, json, names};
-use crate::keys::{Caller, Error};
+use crate::keys::{Caller, Error, Fresh};
 use crate::problem::{Answer, Fault, Own};
 
 /// `GET /api/v1/keys`
@@ -18,9 +19,17 @@ pub(crate) async fn list(State(app): State<App>) -> Answer {
 
 /// `POST /api/v1/keys`
 pub(crate) async fn add(State(app): State<App>, caller: Caller, Json(add): Json<Add>) -> Answer {
-    let (name, collections) = (Name::new(&add.name)?, names(&add.collections)?);
-    let made = beside(move || app.keys().add(&caller.actor, &name, add.role, &collections)).await?;
+    let made = make(&app, &caller, add).await?;
     Ok(json(StatusCode::CREATED, &Added { id: made.id, key: made.text }))
+}
+
+/// Makes a key; in a dry run it opens nothing.
+pub(crate) async fn make(app: &App, caller: &Caller, add: Add) -> Result<Fresh, Fault> {
+    let (name, collections) = (Name::new(&add.name)?, names(&add.collections)?);
+    let fresh = Fresh::new().map_err(fault)?;
+    let command = fresh.command(&name, add.role, &collections);
+    tell(app, caller, command).await?;
+    Ok(fresh)
 }
 
 /// `PUT /api/v1/keys/{key}`
@@ -31,7 +40,8 @@ pub(crate) async fn change(
     Json(change): Json<Change>,
 ) -> Answer {
     let collections = change.collections.as_deref().map(names).transpose()?;
-    beside(move || app.keys().change(&caller.actor, &id, change.role, collections)).await?;
+    let (id, role) = (Name::new(&id)?, change.role.map(Into::into));
+    tell(&app, &caller, Command::ChangeKey(ChangeKey { id, role, collections })).await?;
     Ok(super::done())
 }
 
@@ -41,11 +51,23 @@ pub(crate) async fn revoke(
     caller: Caller,
     Path(id): Path<String>,
 ) -> Answer {
-    beside(move || app.keys().revoke(&caller.actor, &id)).await?;
+    end(&app, &caller, &id).await?;
     Ok(super::done())
 }
 
-/// The commit and the reading back take a while: not on a thread of the runtime.
+/// Ends a key, at once.
+pub(crate) async fn end(app: &App, caller: &Caller, id: &str) -> Result<(), Fault> {
+    tell(app, caller, Command::RevokeKey { id: Name::new(id)? }).await
+}
+
+/// Changes the keys, and this server's copy of them before it answers.
+async fn tell(app: &App, caller: &Caller, command: Command) -> Result<(), Fault> {
+    app.ask(caller, command).await?;
+    let own = app.clone();
+    beside(move || own.keys().refresh()).await
+}
+
+/// Reading back takes a while: not on a thread of the runtime.
 async fn beside<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, Error> + Send + 'static,
 ) -> Result<T, Fault> {

@@ -5,8 +5,9 @@ use std::collections::BTreeMap;
 use armarius_core::address::ItemAddress;
 use armarius_core::decide::revision_address;
 use armarius_core::event::Event;
-use armarius_core::ids::{ItemId, TaskId};
-use armarius_core::rows::{Body, Item, ItemKey, Task as Row};
+use armarius_core::ids::{ItemId, TaskId, VersionId};
+use armarius_core::refusal::{Code, Refusal};
+use armarius_core::rows::{Archive, Body, Item, ItemKey, Task as Row};
 use armarius_core::task::{Cause, State as Stand};
 use armarius_core::text::Name;
 use armarius_core::view::Need;
@@ -58,15 +59,12 @@ pub(crate) async fn log(
     let max = wanted.max.unwrap_or(PAGE_DEFAULT).clamp(1, PAGE_MAX);
     let look = move |look: &mut Look<'_>| {
         let row = archive(look, &caller, &name)?;
-        let youngest = row.planned.max(row.noticed).max(row.youngest);
-        let top = wanted.cursor.map_or(youngest, |below| (below - 1).min(youngest));
-        let count = i64::try_from(max).unwrap_or(i64::MAX);
-        let bottom = row.first.max(top.saturating_sub(count - 1));
+        let (bottom, top) = span(&row, wanted.cursor.map(|below| below - 1), max);
         let name = Name::new(&name)?;
         gather(look, &name, bottom, top)?;
         let mut entries = Vec::new();
         for revision in (bottom..=top).rev() {
-            entries.extend(read(look, &name, revision)?);
+            entries.extend(read(look, &name, revision)?.map(|planned| planned.revision));
         }
         savings::note(&mut entries);
         let next = (bottom > row.first).then(|| bottom.to_string());
@@ -84,11 +82,7 @@ pub(crate) async fn show(
     let look = move |look: &mut Look<'_>| {
         archive(look, &caller, &name)?;
         let found = read(look, &Name::new(&name)?, revision)?;
-        found.ok_or_else(|| {
-            let why = format!("revision {revision} of archive {name} is not known");
-            let refusal = armarius_core::Refusal::new(armarius_core::Code::NoSuchItem, why);
-            refusal.hint(format!("`armarius archive log {name}` shows those there are")).into()
-        })
+        found.map(|planned| planned.revision).ok_or_else(|| unknown(&name, revision).into())
     };
     Ok(json(StatusCode::OK, &app.look(look).await?))
 }
@@ -121,7 +115,7 @@ pub(crate) async fn export(
 }
 
 /// Asks for the revisions of a page together instead of one by one.
-fn gather(look: &mut Look<'_>, archive: &Name, bottom: i64, top: i64) -> Result<(), Lost> {
+pub(crate) fn gather(look: &mut Look<'_>, archive: &Name, bottom: i64, top: i64) -> Result<(), Lost> {
     let home = look.ask(|view| Ok(view.collection_names.get(archive)?.copied()))?;
     let Some(collection) = home else { return Ok(()) };
     let key = |revision| {
@@ -136,7 +130,33 @@ fn gather(look: &mut Look<'_>, archive: &Name, bottom: i64, top: i64) -> Result<
     Ok(look.load(&needs)?)
 }
 
-fn read(look: &mut Look<'_>, archive: &Name, number: i64) -> Result<Option<Revision>, Lost> {
+/// A revision, and what its tasks were planned from.
+pub(crate) struct Planned {
+    pub(crate) revision: Revision,
+    /// In the order of its tasks: the version of the flow, and the task that replaced it.
+    pub(crate) origins: Vec<(VersionId, Option<TaskId>)>,
+}
+
+/// The revisions of one page of the log: its oldest and its youngest.
+pub(crate) fn span(row: &Archive, top: Option<i64>, max: usize) -> (i64, i64) {
+    let youngest = row.planned.max(row.noticed).max(row.youngest);
+    let top = top.map_or(youngest, |top| top.min(youngest));
+    let count = i64::try_from(max).unwrap_or(i64::MAX);
+    (row.first.max(top.saturating_sub(count - 1)), top)
+}
+
+pub(crate) fn unknown(archive: &str, revision: i64) -> Refusal {
+    let why = format!("revision {revision} of archive {archive} is not known");
+    let hint = format!("`armarius archive log {archive}` shows those there are");
+    Refusal::new(Code::NoSuchItem, why).hint(hint)
+}
+
+/// A revision with its tasks; `None` when nobody has heard of it.
+pub(crate) fn read(
+    look: &mut Look<'_>,
+    archive: &Name,
+    number: i64,
+) -> Result<Option<Planned>, Lost> {
     let at = revision_address(archive, number);
     let item = look.ask(|view| match find_item(view, &at)? {
         Some(id) => Ok(view.items.get(&id)?.cloned()),
@@ -161,7 +181,12 @@ fn read(look: &mut Look<'_>, archive: &Name, number: i64) -> Result<Option<Revis
         revision.tasks.push(shown(look, body, row, &times)?);
     }
     revision.state = state(&revision, &tasks).to_owned();
-    Ok(Some(revision))
+    let origin = |(body, row): &(Body, Row)| match row.cause {
+        Cause::Superseded(by) => (body.version, Some(by)),
+        _ => (body.version, None),
+    };
+    let origins = tasks.iter().map(origin).collect();
+    Ok(Some(Planned { revision, origins }))
 }
 
 /// What is known of the revision itself.

@@ -20,7 +20,8 @@ use crate::app::App;
 use crate::body::{Params, json};
 use crate::keys::Caller;
 use crate::look::{Look, Lost};
-use crate::problem::Answer;
+use crate::pages::Pace;
+use crate::problem::{Answer, Fault};
 
 /// Errands looked at for robots that are being registered.
 const ERRANDS_MAX: usize = 1_000;
@@ -40,7 +41,7 @@ pub(crate) async fn list(
     caller: Caller,
     Params(wanted): Params<Wanted>,
 ) -> Answer {
-    let line = app.look(move |look| line(look, &caller, wanted.collection.as_deref())).await?;
+    let line = read(&app, &caller, wanted.collection).await?;
     Ok(json(StatusCode::OK, &line))
 }
 
@@ -50,14 +51,23 @@ pub(crate) async fn show(
     caller: Caller,
     Path((collection, robot)): Path<(String, String)>,
 ) -> Answer {
-    let home = collection.clone();
-    let line = app.look(move |look| line(look, &caller, Some(&home))).await?;
+    let line = read(&app, &caller, Some(collection.clone())).await?;
     let Some(found) = line.robots.into_iter().find(|r| r.name == robot) else {
         let why = format!("there is no robot {robot} in {collection}");
         let hint = "`armarius robot list` shows those there are";
         return Err(Refusal::new(Code::NoSuchFlow, why).hint(hint).into());
     };
     Ok(json(StatusCode::OK, &found))
+}
+
+/// The robots the caller may see, with how fast each has been lately.
+pub(crate) async fn read(
+    app: &App,
+    caller: &Caller,
+    only: Option<String>,
+) -> Result<Line, Fault> {
+    let (asking, pace) = (caller.clone(), app.clone());
+    app.look(move |look| line(look, &asking, only.as_deref(), pace.pace())).await
 }
 
 /// A flow with its collection's name and its version.
@@ -67,7 +77,12 @@ struct Station {
     version: Version,
 }
 
-fn line(look: &mut Look<'_>, caller: &Caller, only: Option<&str>) -> Result<Line, Lost> {
+fn line(
+    look: &mut Look<'_>,
+    caller: &Caller,
+    only: Option<&str>,
+    pace: &Pace,
+) -> Result<Line, Lost> {
     let stations = stations(look, caller, only)?;
     let errands: Vec<Errand> = look.ask(|view| {
         let list = view.errands.first(&(), ERRANDS_MAX)?;
@@ -78,7 +93,9 @@ fn line(look: &mut Look<'_>, caller: &Caller, only: Option<&str>) -> Result<Line
         if let On::Items(query) = &station.version.def.on
             && !station.flow.removed
         {
-            robots.push(one(look, &stations, station, query, &errands)?);
+            let robot = one(look, &stations, station, query, &errands)?;
+            let (done_minute, done_hour) = pace.of(station.flow.id);
+            robots.push(Robot { done_minute, done_hour, ..robot });
         }
     }
     let mut edges: Vec<Edge> = stations.iter().flat_map(|s| edges_to(&stations, s)).collect();
@@ -141,6 +158,8 @@ fn one(
             max_items: def.max_items,
             concurrency: def.concurrency,
             tasks,
+            done_minute: 0,
+            done_hour: 0,
             waiting_since: waiting_since(view, flow.id)?,
             holder,
             paused: paused(view, flow)?,

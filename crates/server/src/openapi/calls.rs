@@ -424,11 +424,14 @@ pub(super) const CALLS: &[Call] = &[
     call(("GET", "/api/v1/keys"), "listKeys", "Keys, without their secrets")
         .gives::<Page<key::Key>>(200, "All that open something."),
     call(("POST", "/api/v1/keys"), "addKey", "Makes a key")
+        .query(&[DRY])
         .takes::<key::Add>()
         .gives::<key::Added>(201, "The key, shown once."),
     call(("PUT", "/api/v1/keys/{key}"), "changeKey", "Changes what a key is for")
+        .query(&[DRY])
         .takes::<key::Change>(),
-    call(("DELETE", "/api/v1/keys/{key}"), "revokeKey", "Ends a key, at once"),
+    call(("DELETE", "/api/v1/keys/{key}"), "revokeKey", "Ends a key, at once")
+        .query(&[DRY]),
 ];
 
 #[cfg(test)]

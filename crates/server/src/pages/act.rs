@@ -222,11 +222,11 @@ pub(super) async fn release(
 }
 
 /// Done: the browser reads the page anew, so that going back sends nothing twice.
-fn back(to: &str) -> axum::response::Response {
+pub(super) fn back(to: &str) -> axum::response::Response {
     (StatusCode::SEE_OTHER, [(LOCATION, to)]).into_response()
 }
 
-fn strange(verb: &str) -> Fault {
+pub(super) fn strange(verb: &str) -> Fault {
     Refusal::new(Code::OutOfRange, format!("{verb:?} cannot be done here"))
         .hint("use the page's own buttons")
         .into()

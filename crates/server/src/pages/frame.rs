@@ -14,12 +14,14 @@ const POLICY: &str = "default-src 'none'; style-src 'self'; script-src 'self'; i
                       connect-src 'self'; form-action 'self'; base-uri 'none'; \
                       frame-ancestors 'none'";
 
-const NAVIGATION: [(&str, &str); 8] = [
+const NAVIGATION: [(&str, &str); 10] = [
     ("/", "Overview"),
     ("/board", "Board"),
     ("/tasks", "Tasks"),
     ("/collections", "Collections"),
     ("/flows", "Flows"),
+    ("/line", "Line"),
+    ("/archives", "Archives"),
     ("/batches", "Batches"),
     ("/workers", "Workers"),
     ("/holds", "Holds"),
@@ -33,6 +35,9 @@ pub(super) fn page(caller: &Caller, at: &str, title: &str, main: &Markup) -> Res
             nav aria-label="Main" {
                 @for (path, name) in NAVIGATION {
                     a href=(path) aria-current=[(path == at).then_some("page")] { (name) }
+                }
+                @if keeps_keys(caller) {
+                    a href="/keys" aria-current=[(at == "/keys").then_some("page")] { "Keys" }
                 }
             }
             form.search action="/search" role="search" {
@@ -90,4 +95,14 @@ fn respond(status: StatusCode, title: &str, live: bool, body: &Markup) -> Respon
 /// Whether forms that steer work are of any use to the caller.
 pub(super) fn steers(caller: &Caller) -> bool {
     matches!(caller.role, Role::Operator | Role::Admin)
+}
+
+/// Whether the caller may change what is there, not only how work goes.
+pub(super) fn rules(caller: &Caller) -> bool {
+    caller.role == Role::Admin
+}
+
+/// Whether the caller may see and change the keys.
+fn keeps_keys(caller: &Caller) -> bool {
+    caller.role == Role::Admin && caller.scope.is_none()
 }

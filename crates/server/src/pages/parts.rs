@@ -18,6 +18,24 @@ pub(super) fn badge(state: &str) -> Markup {
     html! { span class={ "state " (class(state)) } { (said(state)) } }
 }
 
+/// Another word in the colour of a state.
+pub(super) fn badge_as(state: State, word: &str) -> Markup {
+    html! { span class={ "state " (state.as_str()) } { (word) } }
+}
+
+/// How a revision stands, by word and colour.
+pub(super) fn revision_badge(state: &str) -> Markup {
+    let like = match state {
+        "done" => State::Done,
+        "open" => State::Leased,
+        "failed" | "invalid" | "runaway" => State::Failed,
+        "untrusted" => State::Held,
+        "skipped" => State::Cancelled,
+        _ => State::Waiting,
+    };
+    badge_as(like, state)
+}
+
 /// What people call a state.
 pub(super) fn said(state: &str) -> &str {
     if state == State::Leased.as_str() { "running" } else { state }
@@ -64,6 +82,21 @@ pub(super) fn length(seconds: u64) -> String {
         90..=5_399 => format!("{} min", seconds / 60),
         5_400..=172_799 => format!("{} h", seconds / 3_600),
         _ => format!("{} d", seconds / 86_400),
+    }
+}
+
+/// Microseconds between two moments, if both are known.
+pub(super) fn between(from: &str, to: &str) -> Option<u64> {
+    let (from, to) = (time::parse(from)?, time::parse(to)?);
+    Some(u64::try_from(to.0 - from.0).unwrap_or(0))
+}
+
+/// How long work took.
+pub(super) fn took(micros: u64) -> String {
+    match micros {
+        0..=999_999 => format!("{} ms", micros / 1_000),
+        1_000_000..=9_999_999 => format!("{}.{} s", micros / 1_000_000, micros / 100_000 % 10),
+        _ => length(micros / 1_000_000),
     }
 }
 
@@ -146,6 +179,16 @@ pub(super) fn collection_link(name: &str) -> Markup {
     html! { a href={ "/collection?name=" (segment(name)) } { (name) } }
 }
 
+/// A link to an archive.
+pub(super) fn archive_link(name: &str) -> Markup {
+    html! { a href={ "/archive?name=" (segment(name)) } { (name) } }
+}
+
+/// Where a revision's page is.
+pub(super) fn revision_href(archive: &str, revision: i64) -> String {
+    format!("/revision?archive={}&n={revision}", segment(archive))
+}
+
 /// A link to a flow.
 pub(super) fn flow_link(collection: &str, flow: &str) -> Markup {
     html! {
@@ -195,6 +238,18 @@ mod tests {
             (-90, "in 1 min"),
         ] {
             assert_eq!(distance(Time(now.0 - seconds * 1_000_000), now), text);
+        }
+    }
+
+    #[test]
+    fn work_is_told_by_its_length() {
+        for (micros, text) in [
+            (340_999, "340 ms"),
+            (1_250_000, "1.2 s"),
+            (59_000_000, "59 s"),
+            (600_000_000, "10 min"),
+        ] {
+            assert_eq!(took(micros), text);
         }
     }
 

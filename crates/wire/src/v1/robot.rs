@@ -67,6 +67,12 @@ pub struct Robot {
     pub concurrency: Option<u32>,
     /// Its tasks by state, of all steps.
     pub tasks: Counts,
+    /// Tasks done in the last minute, as the server that is asked saw it.
+    #[serde(default)]
+    pub done_minute: i64,
+    /// Tasks done in the last hour, or since that server started.
+    #[serde(default)]
+    pub done_hour: i64,
     /// Since when the first item in line has been waiting.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub waiting_since: Option<String>,

@@ -1,0 +1,222 @@
+//! Archives: which there are, how each stands, and what an operator does about one.
+
+use armarius_core::command::{Command, PutArchive};
+use armarius_core::task::State as Stands;
+use armarius_core::text::Name;
+use armarius_wire::client::segment;
+use armarius_wire::v1::archive::Archive;
+use axum::extract::State;
+use maud::{Markup, html};
+use serde::Deserialize;
+
+use super::act::{back, strange};
+use super::frame::{page, rules, steers};
+use super::parts::{action, ago, archive_link, badge_as, count, lasting};
+use crate::api;
+use crate::app::App;
+use crate::body::{Form, Params};
+use crate::identity::within;
+use crate::keys::Caller;
+use crate::problem::Answer;
+
+/// Archives of one page.
+const ARCHIVES_MAX: usize = 200;
+
+/// From where on.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct From {
+    /// Only names behind this one.
+    after: Option<String>,
+}
+
+/// `GET /archives`
+pub(super) async fn list(
+    State(app): State<App>,
+    caller: Caller,
+    Params(from): Params<From>,
+) -> Answer {
+    let asking = caller.clone();
+    let mut all = app.look(move |look| Ok(api::archive::all(&look.view, &asking))).await?;
+    let (known, troubled) = (all.len(), all.iter().filter(|a| is_troubled(a)).count());
+    all.retain(|archive| from.after.as_ref().is_none_or(|after| archive.name > *after));
+    let more = all.len() > ARCHIVES_MAX;
+    all.truncate(ARCHIVES_MAX);
+    let main = html! {
+        h1 { "Archives" }
+        div id="archives" data-live {
+            @if known == 0 { p.quiet { "No repository is watched yet: " code
+                { "armarius archive add NAME --repo PATH-OR-URL" } "." } }
+            @else {
+                p.facts { (count(known.try_into().unwrap_or(0))) " watched"
+                    @if troubled > 0 { ", " b { (troubled) " in need of somebody" } } }
+                (table(&all))
+                @if let Some(last) = all.last().filter(|_| more) {
+                    p.further { a rel="next" href={ "?after=" (segment(&last.name)) }
+                        { "Further" } }
+                }
+            }
+        }
+    };
+    Ok(page(&caller, "/archives", "Archives", &main))
+}
+
+fn table(all: &[Archive]) -> Markup {
+    html! { div.scroll { table {
+        thead { tr {
+            th scope="col" { "archive" } th scope="col" { "state" }
+            th.n scope="col" { "youngest" } th.n.wide scope="col" { "planned" }
+            th.wide scope="col" { "repository" }
+        } }
+        tbody { @for archive in all { tr {
+            th scope="row" { (archive_link(&archive.name)) }
+            td { (state(archive)) }
+            td.n { (count(archive.youngest)) }
+            td.n.wide { (count(archive.planned)) }
+            td.wide.address { span.label { (archive.kind) } " " (archive.repo)
+                @if !archive.branch.is_empty() { " " span.quiet { (archive.branch) } } }
+        } } }
+    } } }
+}
+
+/// Whether nothing will happen before somebody does something.
+fn is_troubled(archive: &Archive) -> bool {
+    archive.state != "watched" || archive.awaiting.is_some() || !archive.trusted
+}
+
+/// How an archive stands, in words.
+pub(super) fn state(archive: &Archive) -> Markup {
+    html! {
+        @match archive.state.as_str() {
+            "watched" if archive.awaiting.is_none() =>
+                (badge_as(Stands::Done, "watched")),
+            "watched" => "",
+            "unreachable" => { (badge_as(Stands::Held, "unreachable")) " " (archive.reason)
+                ", for " (lasting(&archive.since)) },
+            other => { (badge_as(Stands::Failed, other)) " " (archive.reason) ", for "
+                (lasting(&archive.since)) },
+        }
+        @if let Some(awaiting) = &archive.awaiting {
+            @if archive.state != "watched" { "; " }
+            (badge_as(Stands::Waiting, "awaiting")) " revision " (awaiting.revision) " since "
+            (ago(&awaiting.since))
+        }
+        @if !archive.trusted { " " (badge_as(Stands::Held, "not trusted")) }
+    }
+}
+
+/// What may be done about an archive.
+pub(super) fn forms(caller: &Caller, archive: &Archive) -> Markup {
+    let one = |verb: &str, button: &str, inner: &Markup| {
+        html! { form method="post" action={ "/archive/" (verb) } {
+            input type="hidden" name="name" value=(archive.name);
+            (inner)
+            button.main type="submit" { (button) }
+        } }
+    };
+    html! {
+        @if let Some(awaiting) = archive.awaiting.as_ref().filter(|_| steers(caller)) {
+            @let fields = html! {
+                input type="hidden" name="revision" value=(awaiting.revision);
+                label { "Reason" input name="reason" required maxlength="500"; }
+            };
+            (action(&format!("Skip revision {}", awaiting.revision),
+                "Nothing of that revision will run; later ones go on. It is recorded with your \
+                name and the reason, and cannot be taken back.",
+                &one("skip", &format!("Skip revision {}", awaiting.revision), &fields)))
+        }
+        @if archive.state == "stopped" && steers(caller) {
+            (action("Resume", "The repository is looked at again. If its history still differs \
+                from what was planned, the archive stops again.",
+                &one("resume", "Resume this archive", &html! {})))
+        }
+        @if rules(caller) {
+            @let (verb, name, about) = if archive.trusted {
+                ("no", "Trust no more", "Definitions of later revisions are read and shown, and \
+                    nothing of them runs. What is planned goes on.")
+            } else {
+                ("yes", "Trust", "Whoever can commit to this repository can then run programs as \
+                    your workers do. Revisions planned so far stay as they are.")
+            };
+            (action(name, about, &one("trust", name,
+                &html! { input type="hidden" name="trust" value=(verb); })))
+        }
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Skip {
+    name: String,
+    revision: i64,
+    reason: String,
+}
+
+/// `POST /archive/skip`
+pub(super) async fn skip(
+    State(app): State<App>,
+    caller: Caller,
+    Form(form): Form<Skip>,
+) -> Answer {
+    let archive = Name::new(&form.name)?;
+    within(&caller, &archive)?;
+    let (revision, reason) = (form.revision, form.reason.as_str().into());
+    let command = Command::SkipRevision { archive: archive.clone(), revision, reason };
+    app.ask(&caller, command).await?;
+    app.repositories().news(&archive, None, &caller.actor);
+    Ok(back(&format!("/archive?name={}", segment(&form.name))))
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Resume {
+    name: String,
+}
+
+/// `POST /archive/resume`
+pub(super) async fn resume(
+    State(app): State<App>,
+    caller: Caller,
+    Form(form): Form<Resume>,
+) -> Answer {
+    let archive = Name::new(&form.name)?;
+    within(&caller, &archive)?;
+    app.ask(&caller, Command::ResumeArchive { archive: archive.clone() }).await?;
+    app.repositories().news(&archive, None, &caller.actor);
+    Ok(back(&format!("/archive?name={}", segment(&form.name))))
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Trust {
+    name: String,
+    trust: String,
+}
+
+/// `POST /archive/trust`: everything else about the archive stays as it is.
+pub(super) async fn trust(
+    State(app): State<App>,
+    caller: Caller,
+    Form(form): Form<Trust>,
+) -> Answer {
+    let trusted = match &*form.trust {
+        "yes" => true,
+        "no" => false,
+        other => return Err(strange(other)),
+    };
+    let archive = Name::new(&form.name)?;
+    within(&caller, &archive)?;
+    let (asking, name) = (caller.clone(), form.name.clone());
+    let row = app.look(move |look| api::archive::archive(look, &asking, &name)).await?;
+    let command = Command::PutArchive(PutArchive {
+        archive: archive.clone(),
+        kind: row.kind,
+        place: row.place,
+        branch: row.branch,
+        first: row.first,
+        trusted,
+    });
+    app.ask(&caller, command).await?;
+    app.repositories().news(&archive, None, &caller.actor);
+    Ok(back(&format!("/archive?name={}", segment(&form.name))))
+}
