@@ -7,6 +7,8 @@ use std::time::{Duration, Instant};
 const EVERY: Duration = Duration::from_millis(100);
 /// Before that much time has passed nothing is said about the rest.
 const GUESS_AFTER: Duration = Duration::from_secs(2);
+/// Signs of the bar.
+const BAR: usize = 20;
 /// How quickly an older speed is forgotten.
 const SMOOTHING: f64 = 0.1;
 
@@ -81,7 +83,13 @@ impl Drop for Progress {
 
 fn line(what: &str, done: u64, total: Option<u64>, label: &str, rest: Option<Duration>) -> String {
     let mut text = match total.filter(|total| *total > 0) {
-        Some(total) => format!("{:>3} % {what}", done.min(total) * 100 / total),
+        Some(total) => {
+            let done = done.min(total);
+            let percent = usize::try_from(done.saturating_mul(100) / total).unwrap_or(100);
+            let full = percent * BAR / 100;
+            let bar = "█".repeat(full) + &"░".repeat(BAR - full);
+            format!("{bar} {percent:>3} % {what}")
+        }
         None => what.to_owned(),
     };
     if !label.is_empty() {
@@ -112,7 +120,7 @@ mod tests {
         let rest = Some(Duration::from_secs(75));
         assert_eq!(
             line("sent", 50, Some(200), "7 items", rest),
-            " 25 % sent · 7 items · about 1 min 15 s left"
+            "█████░░░░░░░░░░░░░░░  25 % sent · 7 items · about 1 min 15 s left"
         );
         assert_eq!(line("read", 50, None, "", None), "read");
     }

@@ -6,7 +6,7 @@ use armarius_wire::client::segment;
 use armarius_wire::v1::Page;
 use armarius_wire::v1::key::{Add, Added, Change, Key, Role};
 
-use crate::connect::Connection;
+use crate::connect::{Connection, Steering, Way};
 use crate::paper;
 
 /// Keys: who may do what.
@@ -22,14 +22,14 @@ enum Verb {
     Add {
         /// Who it is for: the actor in every event it causes
         name: String,
-        /// What its holder may do: submitter, worker, operator, admin or auditor
+        /// What its holder may do: submitter, worker, operator, admin, auditor or notifier
         #[arg(long, value_parser = role)]
         role: Role,
         /// Only this collection; can be given several times
         #[arg(long = "collection", value_name = "COLLECTION")]
         collections: Vec<String>,
         #[command(flatten)]
-        connection: Connection,
+        steering: Steering,
     },
     /// Changes what a key is for; what is not given stays as it is
     Change {
@@ -45,7 +45,7 @@ enum Verb {
         #[arg(long, conflicts_with = "collections")]
         all_collections: bool,
         #[command(flatten)]
-        connection: Connection,
+        steering: Steering,
     },
     /// Lists them, without their secrets
     List {
@@ -57,7 +57,7 @@ enum Verb {
         /// Its id
         id: String,
         #[command(flatten)]
-        connection: Connection,
+        steering: Steering,
     },
 }
 
@@ -68,17 +68,21 @@ fn role(text: &str) -> Result<Role, String> {
 
 pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     match args.verb {
-        Verb::Add { name, role, collections, connection } => {
+        Verb::Add { name, role, collections, steering } => {
             let add = Add { name, role, collections };
-            let added: Added = connection.client()?.post("keys", &add)?;
-            eprintln!("this is shown once; keep it, and give it to its holder as ARMARIUS_KEY");
-            paper::show(connection.json, &added, |added| added.key.clone())?;
+            if !steering.only_told(Way::Post, "keys", &add)? {
+                let added: Added = steering.connection.client()?.post("keys", &add)?;
+                eprintln!("this is shown once; keep it, and give it to its holder as ARMARIUS_KEY");
+                paper::show(steering.connection.json, &added, |added| added.key.clone())?;
+            }
         }
-        Verb::Change { id, role, collections, all_collections, connection } => {
+        Verb::Change { id, role, collections, all_collections, steering } => {
             let collections = (all_collections || !collections.is_empty()).then_some(collections);
-            let change = Change { role, collections };
-            connection.client()?.put_done(&format!("keys/{}", segment(&id)), &change)?;
-            eprintln!("key {id} is changed");
+            let (path, change) = (format!("keys/{}", segment(&id)), Change { role, collections });
+            if !steering.only_told(Way::Put, &path, &change)? {
+                steering.connection.client()?.put_done(&path, &change)?;
+                eprintln!("key {id} is changed");
+            }
         }
         Verb::List { connection } => {
             let page: Page<Key> = connection.client()?.get("keys", &[])?;
@@ -95,9 +99,12 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
                 paper::table(head, page.entries.iter().map(row).collect())
             })?;
         }
-        Verb::Revoke { id, connection } => {
-            connection.client()?.delete(&format!("keys/{}", segment(&id)))?;
-            eprintln!("key {id} opens nothing any more");
+        Verb::Revoke { id, steering } => {
+            let path = format!("keys/{}", segment(&id));
+            if !steering.only_told(Way::Delete, &path, &())? {
+                steering.connection.client()?.delete(&path)?;
+                eprintln!("key {id} opens nothing any more");
+            }
         }
     }
     Ok(ExitCode::SUCCESS)

@@ -175,6 +175,7 @@ fn show(robot: &Robot, edges: &[Edge]) -> String {
         ("working", tasks.leased.to_string()),
         ("failed", tasks.failed.to_string()),
         ("done", tasks.done.to_string()),
+        ("lately", format!("{} in a minute, {} in an hour", robot.done_minute, robot.done_hour)),
         ("stands", stands(robot)),
     ]);
     let row = |edge: &Edge| {

@@ -100,6 +100,12 @@ impl Browser {
         self.post(&format!("/element/{element}/click"), &json!({}));
     }
 
+    /// Types a text into a field.
+    pub(crate) fn write(&self, selector: &str, text: &str) {
+        let element = self.find(selector);
+        self.post(&format!("/element/{element}/value"), &json!({ "text": text }));
+    }
+
     /// Waits until the page shows a text.
     #[track_caller]
     pub(crate) fn until(&self, text: &str) {

@@ -4,9 +4,9 @@ use crate::browser::Browser;
 use crate::lab::{Lab, Running};
 
 /// Would change the page's title if it were ever more than text.
-const HOSTILE: &str = "<img src=x onerror=\"document.title='owned'\">";
+pub(crate) const HOSTILE: &str = "<img src=x onerror=\"document.title='owned'\">";
 
-fn sign_in(lab: &Lab, browser: &Browser) {
+pub(crate) fn sign_in(lab: &Lab, browser: &Browser) {
     browser.go(lab.ok(&["login"]).trim());
     browser.until("Sign out");
 }
@@ -88,6 +88,9 @@ fn a_failed_task_is_retried_and_names_and_output_stay_text() {
         "/workers".to_owned(),
         "/holds".to_owned(),
         "/batches".to_owned(),
+        "/line".to_owned(),
+        "/archives".to_owned(),
+        "/keys".to_owned(),
         format!("/search?q={item}"),
         "/search?q=nothing".to_owned(),
         format!("/task?id={task}"),
@@ -129,6 +132,9 @@ fn everything_can_be_read_without_scripts() {
         ("/board", "maps / f"),
         ("/item?at=maps%2Fpage%2F1", "History"),
         ("/flow?collection=maps&name=f", "How each is run"),
+        ("/line", "Assembly line"),
+        ("/archives", "armarius archive add"),
+        ("/keys", "Revoke…"),
         ("/task?id=1", "permanent"),
     ] {
         browser.go(&format!("{}{page}", up.url));

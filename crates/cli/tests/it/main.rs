@@ -20,3 +20,4 @@ mod settings;
 mod sharing;
 mod steering;
 mod talking;
+mod watching;

@@ -125,10 +125,13 @@ fn a_flow_is_drawn_from_file_and_server() {
 #[test]
 fn stories_are_played() {
     let lab = Lab::new();
-    let text = lab.ok(&["demo", "--once", "line", "batch", "hold"]);
+    let text = lab.ok(&["demo", "--once", "line", "batch", "hold", "revisions"]);
     assert!(text.contains("tasks done") && text.contains("(1 failed)"), "{text}");
     assert!(text.contains("200 done, 0 failed, reported 2 times"), "{text}");
     assert!(text.contains("the rights are being cleared"), "{text}");
+    assert!(text.contains("4 revisions were indexed in order"), "{text}");
+    assert!(text.contains("2 texts speak of a whale"), "{text}");
+    assert!(text.contains("r3 ran nothing, and delayed nobody: _workflows/main.yaml:2"), "{text}");
     let said = lab.say(&["demo", "bach"]);
     assert!(said.err.contains("did you mean `batch`?"), "{}", said.err);
 }

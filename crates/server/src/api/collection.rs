@@ -1,7 +1,10 @@
 //! Collections.
 
+use std::collections::BTreeMap;
+
 use armarius_core::command::Command;
 use armarius_core::flow::check::nearest;
+use armarius_core::ids::CollectionId;
 use armarius_core::refusal::{Code, Refusal};
 use armarius_core::text::{Name, Text};
 use armarius_core::view::View;
@@ -58,20 +61,29 @@ pub(crate) fn unknown(name: &str) -> Refusal {
         .hint(format!("make it first: armarius collection put {name}"))
 }
 
+/// How the tasks of each collection stand, in one pass.
+pub(crate) fn counts(view: &View) -> BTreeMap<String, Counts> {
+    let mut counts: BTreeMap<String, Counts> = BTreeMap::new();
+    for (_, queue) in view.queues.iter() {
+        let Ok(Some(home)) = view.collections.get(&queue.collection) else { continue };
+        counts.entry(home.name.to_string()).or_default().add(queue.counts);
+    }
+    counts
+}
+
 pub(crate) fn shown(view: &View, caller: &Caller) -> Vec<Collection> {
+    let counts = counts(view);
+    let mut flows: BTreeMap<CollectionId, usize> = BTreeMap::new();
+    for (_, flow) in view.flows.iter().filter(|(_, flow)| !flow.removed) {
+        *flows.entry(flow.collection).or_default() += 1;
+    }
     let visible = view.collections.iter().filter(|(_, c)| caller.may(&c.name));
     let mut shown: Vec<Collection> = visible
-        .map(|(id, collection)| {
-            let mut tasks = Counts::default();
-            let queues = view.queues.iter().filter(|(_, queue)| queue.collection == *id);
-            queues.for_each(|(_, queue)| tasks.add(queue.counts));
-            let flows = view.flows.iter().filter(|(_, f)| f.collection == *id && !f.removed);
-            Collection {
-                name: collection.name.to_string(),
-                notify: collection.notify.iter().map(|to| to.to_string()).collect(),
-                flows: flows.count(),
-                tasks,
-            }
+        .map(|(id, collection)| Collection {
+            name: collection.name.to_string(),
+            notify: collection.notify.iter().map(|to| to.to_string()).collect(),
+            flows: flows.get(id).copied().unwrap_or_default(),
+            tasks: counts.get(collection.name.as_str()).copied().unwrap_or_default(),
         })
         .collect();
     shown.sort_by(|a, b| a.name.cmp(&b.name));

@@ -61,11 +61,7 @@ pub(crate) async fn show(
 }
 
 /// The robots the caller may see, with how fast each has been lately.
-pub(crate) async fn read(
-    app: &App,
-    caller: &Caller,
-    only: Option<String>,
-) -> Result<Line, Fault> {
+pub(crate) async fn read(app: &App, caller: &Caller, only: Option<String>) -> Result<Line, Fault> {
     let (asking, pace) = (caller.clone(), app.clone());
     app.look(move |look| line(look, &asking, only.as_deref(), pace.pace())).await
 }

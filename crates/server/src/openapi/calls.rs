@@ -430,8 +430,7 @@ pub(super) const CALLS: &[Call] = &[
     call(("PUT", "/api/v1/keys/{key}"), "changeKey", "Changes what a key is for")
         .query(&[DRY])
         .takes::<key::Change>(),
-    call(("DELETE", "/api/v1/keys/{key}"), "revokeKey", "Ends a key, at once")
-        .query(&[DRY]),
+    call(("DELETE", "/api/v1/keys/{key}"), "revokeKey", "Ends a key, at once").query(&[DRY]),
 ];
 
 #[cfg(test)]

@@ -1,10 +1,13 @@
 //! Archives: which there are, how each stands, and what an operator does about one.
 
+use std::collections::BTreeMap;
+
 use armarius_core::command::{Command, PutArchive};
 use armarius_core::task::State as Stands;
 use armarius_core::text::Name;
 use armarius_wire::client::segment;
 use armarius_wire::v1::archive::Archive;
+use armarius_wire::v1::status::Counts;
 use axum::extract::State;
 use maud::{Markup, html};
 use serde::Deserialize;
@@ -37,7 +40,11 @@ pub(super) async fn list(
     Params(from): Params<From>,
 ) -> Answer {
     let asking = caller.clone();
-    let mut all = app.look(move |look| Ok(api::archive::all(&look.view, &asking))).await?;
+    let (mut all, counts) = app
+        .look(move |look| {
+            Ok((api::archive::all(&look.view, &asking), api::collection::counts(&look.view)))
+        })
+        .await?;
     let (known, troubled) = (all.len(), all.iter().filter(|a| is_troubled(a)).count());
     all.retain(|archive| from.after.as_ref().is_none_or(|after| archive.name > *after));
     let more = all.len() > ARCHIVES_MAX;
@@ -50,7 +57,7 @@ pub(super) async fn list(
             @else {
                 p.facts { (count(known.try_into().unwrap_or(0))) " watched"
                     @if troubled > 0 { ", " b { (troubled) " in need of somebody" } } }
-                (table(&all))
+                (table(&all, &counts))
                 @if let Some(last) = all.last().filter(|_| more) {
                     p.further { a rel="next" href={ "?after=" (segment(&last.name)) }
                         { "Further" } }
@@ -61,11 +68,12 @@ pub(super) async fn list(
     Ok(page(&caller, "/archives", "Archives", &main))
 }
 
-fn table(all: &[Archive]) -> Markup {
+fn table(all: &[Archive], counts: &BTreeMap<String, Counts>) -> Markup {
     html! { div.scroll { table {
         thead { tr {
             th scope="col" { "archive" } th scope="col" { "state" }
             th.n scope="col" { "youngest" } th.n.wide scope="col" { "planned" }
+            th.n scope="col" { "running" } th.n scope="col" { "failed" }
             th.wide scope="col" { "repository" }
         } }
         tbody { @for archive in all { tr {
@@ -73,6 +81,12 @@ fn table(all: &[Archive]) -> Markup {
             td { (state(archive)) }
             td.n { (count(archive.youngest)) }
             td.n.wide { (count(archive.planned)) }
+            @let tasks = counts.get(&archive.name).copied().unwrap_or_default();
+            @for (state, n) in [(Stands::Leased, tasks.leased), (Stands::Failed, tasks.failed)] {
+                td.n { @if n == 0 { span.none { "·" } } @else {
+                    a class={ "count " (state.as_str()) } href={ "/tasks?collection="
+                        (segment(&archive.name)) "&state=" (state.as_str()) } { (count(n)) } } }
+            }
             td.wide.address { span.label { (archive.kind) } " " (archive.repo)
                 @if !archive.branch.is_empty() { " " span.quiet { (archive.branch) } } }
         } } }
@@ -105,15 +119,17 @@ pub(super) fn state(archive: &Archive) -> Markup {
     }
 }
 
-/// What may be done about an archive.
-pub(super) fn forms(caller: &Caller, archive: &Archive) -> Markup {
-    let one = |verb: &str, button: &str, inner: &Markup| {
-        html! { form method="post" action={ "/archive/" (verb) } {
-            input type="hidden" name="name" value=(archive.name);
-            (inner)
-            button.main type="submit" { (button) }
-        } }
-    };
+/// A form about an archive, with one button.
+fn form(archive: &Archive, verb: &str, button: &str, inner: &Markup) -> Markup {
+    html! { form method="post" action={ "/archive/" (verb) } {
+        input type="hidden" name="name" value=(archive.name);
+        (inner)
+        button.main type="submit" { (button) }
+    } }
+}
+
+/// What may be done about an archive that does not go on by itself.
+pub(super) fn urgent_forms(caller: &Caller, archive: &Archive) -> Markup {
     html! {
         @if let Some(awaiting) = archive.awaiting.as_ref().filter(|_| steers(caller)) {
             @let fields = html! {
@@ -123,25 +139,36 @@ pub(super) fn forms(caller: &Caller, archive: &Archive) -> Markup {
             (action(&format!("Skip revision {}", awaiting.revision),
                 "Nothing of that revision will run; later ones go on. It is recorded with your \
                 name and the reason, and cannot be taken back.",
-                &one("skip", &format!("Skip revision {}", awaiting.revision), &fields)))
+                &form(archive, "skip", &format!("Skip revision {}", awaiting.revision), &fields)))
         }
         @if archive.state == "stopped" && steers(caller) {
             (action("Resume", "The repository is looked at again. If its history still differs \
                 from what was planned, the archive stops again.",
-                &one("resume", "Resume this archive", &html! {})))
-        }
-        @if rules(caller) {
-            @let (verb, name, about) = if archive.trusted {
-                ("no", "Trust no more", "Definitions of later revisions are read and shown, and \
-                    nothing of them runs. What is planned goes on.")
-            } else {
-                ("yes", "Trust", "Whoever can commit to this repository can then run programs as \
-                    your workers do. Revisions planned so far stay as they are.")
-            };
-            (action(name, about, &one("trust", name,
-                &html! { input type="hidden" name="trust" value=(verb); })))
+                &form(archive, "resume", "Resume this archive", &html! {})))
         }
     }
+}
+
+/// Whether its definitions may run.
+pub(super) fn trust_form(caller: &Caller, archive: &Archive) -> Markup {
+    let (value, name, about) = if archive.trusted {
+        (
+            "no",
+            "Trust no more",
+            "Definitions of later revisions are read and shown, and nothing of them runs. What is \
+             planned goes on.",
+        )
+    } else {
+        (
+            "yes",
+            "Trust",
+            "Whoever can commit to this repository can then run programs as your workers do. \
+             Revisions planned so far stay as they are.",
+        )
+    };
+    let trust = html! { input type="hidden" name="trust" value=(value); };
+    html! { @if rules(caller) { section.actions { h2 { "Actions" }
+    (action(name, about, &form(archive, "trust", name, &trust))) } } }
 }
 
 #[derive(Deserialize)]
@@ -153,11 +180,7 @@ pub(super) struct Skip {
 }
 
 /// `POST /archive/skip`
-pub(super) async fn skip(
-    State(app): State<App>,
-    caller: Caller,
-    Form(form): Form<Skip>,
-) -> Answer {
+pub(super) async fn skip(State(app): State<App>, caller: Caller, Form(form): Form<Skip>) -> Answer {
     let archive = Name::new(&form.name)?;
     within(&caller, &archive)?;
     let (revision, reason) = (form.revision, form.reason.as_str().into());

@@ -11,7 +11,7 @@ use maud::{Markup, html};
 /// Width of a box, and its height unless many curves end at one.
 const BOX: (i32, i32) = (168, 46);
 /// Room between the ends of curves at one box.
-const PORT: i32 = 15;
+const PORT: i32 = 20;
 /// Room between layers, without and with words on the curves, and between boxes of a layer.
 const GAP: (i32, i32, i32) = (56, 132, 18);
 /// Room around the drawing.
@@ -79,8 +79,9 @@ pub(super) fn draw(label: &str, nodes: &[Node], edges: &[Edge]) -> Markup {
         tall: BOX.1.max(PORT * (number(ends) + 1)),
         gap: if named { GAP.1 } else { GAP.0 },
     };
-    let layers = plan.spots.iter().map(|spot| spot.layer + 1).max().unwrap_or(0);
-    let rows = plan.spots.iter().map(|spot| spot.row + 1).max().unwrap_or(0);
+    let taken = || plan.spots.iter().chain(&plan.places);
+    let layers = taken().map(|spot| spot.layer + 1).max().unwrap_or(0);
+    let rows = taken().map(|spot| spot.row + 1).max().unwrap_or(0);
     let span =
         |n: usize, size: i32, gap: i32| number(n) * size + number(n.max(1) - 1) * gap + 2 * EDGE;
     // Curves that go back pass below everything.
@@ -121,14 +122,7 @@ fn one(node: &Node, spot: Spot, sizes: Sizes) -> Markup {
     } }
 }
 
-fn curve(
-    plan: &Plan,
-    edges: &[Edge],
-    n: usize,
-    edge: &Edge,
-    sizes: Sizes,
-    height: i32,
-) -> Markup {
+fn curve(plan: &Plan, edges: &[Edge], n: usize, edge: &Edge, sizes: Sizes, height: i32) -> Markup {
     let (x, y) = corner(plan.spots[edge.from], sizes);
     let (to_x, to_y) = corner(plan.spots[edge.to], sizes);
     let port = plan.ends_at(edges, edge.to).iter().position(|end| *end == n);

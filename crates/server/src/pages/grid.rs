@@ -15,7 +15,7 @@ use axum::extract::State;
 use maud::{Markup, html};
 use serde::Deserialize;
 
-use super::archive::{forms, state};
+use super::archive::{state, trust_form, urgent_forms};
 use super::frame::page;
 use super::parts::{
     ago, badge, between, collection_link, count, lasting, length, revision_badge, revision_href,
@@ -86,7 +86,7 @@ pub(super) async fn show(
                 div { dt { "planned up to" } dd { "r" (archive.planned) } }
                 div { dt { "collection" } dd { (collection_link(&archive.name)) } }
             }
-            (forms(&caller, archive))
+            (urgent_forms(&caller, archive))
             @if !archive.trusted { p.note { "Definitions are read and shown; nothing of them runs \
                 until the archive is trusted." } }
             @if let Some(why) = whole.held_back.as_ref().filter(|why| !why.because.is_empty()) {
@@ -98,16 +98,12 @@ pub(super) async fn show(
         div.scroll id="grid" data-live tabindex="0" role="region"
             aria-label="Revisions and their tasks" { (grid(&whole)) }
         div id="saved" data-live { (saved(&whole.rows)) }
+        (trust_form(&caller, archive))
     };
     Ok(page(&caller, "/archives", &wanted.name, &main))
 }
 
-fn read(
-    look: &mut Look<'_>,
-    caller: &Caller,
-    name: &str,
-    at: Option<i64>,
-) -> Result<Whole, Lost> {
+fn read(look: &mut Look<'_>, caller: &Caller, name: &str, at: Option<i64>) -> Result<Whole, Lost> {
     let row = api::archive::archive(look, caller, name)?;
     let held_back = api::archive::held_back(look, &row)?;
     let archive = api::archive::shown(&look.view, &row);
@@ -273,8 +269,8 @@ fn line(whole: &Whole, planned: &Planned, columns: &[Column<'_>], edges: &Edges)
 
 fn remarks(planned: &Planned) -> Markup {
     html! { @for remark in planned.revision.remarks.iter().take(3) { div { (remark) } }
-        @if planned.revision.remarks.len() > 3 { div.quiet { "and "
-            (planned.revision.remarks.len() - 3) " more" } } }
+    @if planned.revision.remarks.len() > 3 { div.quiet { "and "
+        (planned.revision.remarks.len() - 3) " more" } } }
 }
 
 /// Where the newest task of a name is among those of a revision.
@@ -311,7 +307,7 @@ fn cell(planned: &Planned, place: usize, edges: &Edges) -> Markup {
 /// The state of a task of a revision; one that was replaced says so.
 pub(super) fn badge_of(task: &Task) -> Markup {
     html! { @if task.superseded_by.is_empty() { (badge(&task.state)) } @else {
-        (super::parts::badge_as(armarius_core::task::State::Cancelled, "superseded")) } }
+    (super::parts::badge_as(armarius_core::task::State::Cancelled, "superseded")) } }
 }
 
 /// Only words of ours become names of classes.

@@ -39,8 +39,7 @@ pub(super) async fn show(
     caller: Caller,
     Params(wanted): Params<Wanted>,
 ) -> Answer {
-    let Line { robots, edges } =
-        api::robot::read(&app, &caller, wanted.collection.clone()).await?;
+    let Line { robots, edges } = api::robot::read(&app, &caller, wanted.collection.clone()).await?;
     let all = robots.len();
     let mut lines: BTreeMap<&str, Vec<&Robot>> = BTreeMap::new();
     for robot in robots.iter().take(STATIONS_MAX) {
@@ -115,11 +114,8 @@ fn picture(robots: &[&Robot], edges: &[&Looks]) -> (Vec<Node>, Vec<Edge>) {
 }
 
 fn node(robot: &Robot) -> Node {
-    let numbers = format!(
-        "{} waiting, {} running",
-        count(waiting(robot)),
-        count(robot.tasks.leased)
-    );
+    let numbers =
+        format!("{} waiting, {} running", count(waiting(robot)), count(robot.tasks.leased));
     Node {
         name: robot.name.clone(),
         about: format!("{}: {numbers}, {} failed", robot.name, count(robot.tasks.failed)),
@@ -138,11 +134,7 @@ fn waiting(robot: &Robot) -> i64 {
 }
 
 fn station(caller: &Caller, robot: &Robot) -> Markup {
-    let query = format!(
-        "collection={}&flow={}",
-        segment(&robot.collection),
-        segment(&robot.name)
-    );
+    let query = format!("collection={}&flow={}", segment(&robot.collection), segment(&robot.name));
     let numbers = [
         ("waiting", "waiting,held,ready", waiting(robot)),
         ("running", "leased", robot.tasks.leased),
@@ -151,8 +143,7 @@ fn station(caller: &Caller, robot: &Robot) -> Markup {
     ];
     html! { li.station {
         h3 { (flow_link(&robot.collection, &robot.name)) " " (stands(robot)) }
-        p.quiet { (wakes(&robot.query)) @if let Some(event) = &robot.records
-            { " → " b { (event) } } }
+        p.quiet { (wakes(robot)) @if let Some(event) = &robot.records { " → " b { (event) } } }
         dl.numbers { @for (name, states, n) in numbers {
             div class=(if n == 0 { "zero" } else { name }) { dt { (name) }
                 dd { a href={ "/tasks?" (query) "&state=" (states) } { (count(n)) } } }
@@ -184,16 +175,19 @@ fn stands(robot: &Robot) -> Markup {
     }
 }
 
-/// What wakes it, in one line.
-fn wakes(query: &Query) -> String {
+/// What wakes it, in one line. That its own event is old or not there needs no words.
+fn wakes(robot: &Robot) -> String {
+    let Query { kinds, types, success, failed, absent, stale, items } = &robot.query;
+    let stale: Vec<String> =
+        stale.iter().filter(|event| robot.records.as_ref() != Some(event)).cloned().collect();
     let lists = [
-        ("", &query.kinds),
-        ("of type ", &query.types),
-        ("key ", &query.items),
-        ("after ", &query.success),
-        ("after failed ", &query.failed),
-        ("without ", &query.absent),
-        ("without or with old ", &query.stale),
+        ("every ", kinds),
+        ("of type ", types),
+        ("key ", items),
+        ("after ", success),
+        ("after failed ", failed),
+        ("without ", absent),
+        ("without a fresh ", &stale),
     ];
     let told = lists.iter().filter(|(_, names)| !names.is_empty());
     told.map(|(word, names)| format!("{word}{}", names.join(", "))).collect::<Vec<_>>().join("; ")

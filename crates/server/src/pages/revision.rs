@@ -1,9 +1,9 @@
 //! One revision: what it is, what it ran, who waited for whom.
 
 use armarius_core::decide::revision_address;
+use armarius_core::flow::Step;
 use armarius_core::flow::codec::COMMIT;
 use armarius_core::flow::revisions::{edges, reduce};
-use armarius_core::flow::Step;
 use armarius_core::text::Name;
 use armarius_wire::client::segment;
 use armarius_wire::v1::archive::Task;
@@ -69,7 +69,8 @@ pub(super) async fn show(
                 @if !revision.id.is_empty() { div { dt { "id" } dd { code { (revision.id) } } } }
                 div { dt { "changed" } dd { a href={ "/api/v1/archives/" (segment(&archive))
                     "/revisions/" (n) "/paths" } {
-                    (count(i64::try_from(revision.paths).unwrap_or(i64::MAX))) " paths" } } }
+                    (count(i64::try_from(revision.paths).unwrap_or(i64::MAX)))
+                    (if revision.paths == 1 { " path" } else { " paths" }) } } }
                 @if !revision.cause.is_empty() { div { dt { "made by" } dd { (revision.cause)
                     " (" (revision.depth) " deep)" } } }
                 div { dt { "history" } dd { a href={ "/item?at=" (segment(&at)) } { (at) } } }

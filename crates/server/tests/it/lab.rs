@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use armarius_core::command::Command;
 use armarius_core::text::Name;
 use armarius_engine::seam::{Database as _, Description, Store as _};
 use armarius_engine::{Engine, Options};
@@ -23,7 +24,7 @@ pub(crate) struct Lab {
     router: Router,
     pub(crate) admin: String,
     pub(crate) folder: tempfile::TempDir,
-    _engine: Engine,
+    engine: Engine,
 }
 
 pub(crate) struct Answer {
@@ -81,7 +82,7 @@ impl Lab {
         let outputs = OutputFiles::open(&folder.path().join("output"), 1 << 20).unwrap();
         let shelf = Shelf::new(Arc::new(outputs), folder.path().join("secrets"));
         let app = App::new(engine.handle(), keys, description, settings).with_shelf(shelf);
-        Self { router: router(app.clone()), app, admin, folder, _engine: engine }
+        Self { router: router(app.clone()), app, admin, folder, engine }
     }
 
     /// With a collection `maps` and a flow `ocr` of one step that others do.
@@ -98,6 +99,11 @@ impl Lab {
         let collections: Vec<Name> = collections.iter().map(|c| Name::trusted(c)).collect();
         let root = Name::trusted("root");
         self.app.keys().add(&root, &Name::trusted(name), role, &collections).unwrap().text
+    }
+
+    /// Commands that come from elsewhere: from whoever watches repositories.
+    pub(crate) fn tell(&self, command: Command) {
+        self.engine.handle().call(Name::trusted("watcher"), None, command).unwrap();
     }
 
     pub(crate) async fn send(&self, request: Request<Body>) -> Answer {

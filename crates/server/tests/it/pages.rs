@@ -1,6 +1,7 @@
 //! Pages: every one of them, with names and details that would like to be more than text.
 
 use armarius_server::access::{RULES, Who, is_page};
+use armarius_wire::v1::key::Role;
 use serde_json::json;
 
 use crate::lab::Lab;
@@ -22,7 +23,7 @@ async fn hostile() -> (Lab, Vec<String>) {
         .await
         .expect(204);
     let step = json!({ "name": HOSTILE, "run": "outside", "labels": [HOSTILE] });
-    let flow = json!({ "name": HOSTILE, "records": "done", "tasks": [step] }).to_string();
+    let flow = json!({ "name": HOSTILE, "records": "done", "tasks": [step.clone()] }).to_string();
     let path = format!("/api/v1/flows/{name}/{name}");
     let put = crate::lab::request(&lab.admin, "PUT", &path, "application/json", flow);
     lab.send(put).await.expect(201);
@@ -47,6 +48,16 @@ async fn hostile() -> (Lab, Vec<String>) {
     lab.post("/api/v1/claims", json!({ "worker": HOSTILE, "labels": [HOSTILE] })).await.expect(200);
     let hold = json!({ "on": { "collection": HOSTILE }, "reason": HOSTILE });
     lab.post("/api/v1/holds", hold).await.expect(201);
+    let items = json!({ "kinds": [HOSTILE], "success": [HOSTILE], "absent": ["done"] });
+    let twin = format!("{HOSTILE}2");
+    let robot =
+        json!({ "name": twin, "on": { "items": items }, "records": HOSTILE, "tasks": [step] });
+    let path = format!("/api/v1/flows/{name}/{name}%32");
+    let put = crate::lab::request(&lab.admin, "PUT", &path, "application/json", robot.to_string());
+    lab.send(put).await.expect(201);
+    lab.key(HOSTILE, Role::Worker, &[HOSTILE]);
+    crate::archives::plan(&lab, HOSTILE, 1, HOSTILE);
+    crate::archives::plan_invalid(&lab, HOSTILE, 2, HOSTILE);
     let batch = batch["batch"].as_i64().unwrap();
     let pages = [
         "/".to_owned(),
@@ -67,6 +78,13 @@ async fn hostile() -> (Lab, Vec<String>) {
         "/batches".to_owned(),
         format!("/batch?id={batch}"),
         format!("/search?q=x{name}"),
+        "/line".to_owned(),
+        format!("/line?collection={name}"),
+        "/archives".to_owned(),
+        format!("/archive?name={name}"),
+        format!("/revision?archive={name}&n=1"),
+        format!("/revision?archive={name}&n=2"),
+        "/keys".to_owned(),
     ];
     (lab, pages.to_vec())
 }
@@ -107,6 +125,10 @@ async fn a_page_that_is_not_there_says_so_in_words() {
         ("/flow?collection=maps&name=none", 404, "no-such-flow"),
         ("/batch?id=9", 404, "no-such-batch"),
         ("/nothing", 404, "no-such-route"),
+        ("/archive?name=none", 404, "no-such-archive"),
+        ("/archive?name=maps", 404, "no-such-archive"),
+        ("/revision?archive=none&n=1", 404, "no-such-archive"),
+        ("/revision?archive=none&n=x", 400, "bad-request"),
         ("/tasks?state=odd", 400, "out-of-range"),
     ] {
         let page = browse(&lab, "GET", path, "", &cookie).await;
@@ -161,6 +183,15 @@ async fn what_an_operator_does_on_pages_is_done() {
         ("/hold/release", "hold=1".to_owned(), 303),
         ("/hold/release", "hold=1".to_owned(), 404),
         ("/batch/act", "id=9&verb=cancel".to_owned(), 404),
+        ("/line/act", "collection=maps&robot=ocr&verb=pause&reason=r".to_owned(), 303),
+        ("/line/act", "collection=maps&robot=none&verb=pause&reason=r".to_owned(), 404),
+        ("/line/act", "collection=maps&robot=ocr&verb=resume&hold=3".to_owned(), 303),
+        ("/line/act", "collection=maps&robot=ocr&verb=resume".to_owned(), 400),
+        ("/archive/resume", "name=none".to_owned(), 404),
+        ("/archive/trust", "name=none&trust=yes".to_owned(), 404),
+        ("/archive/skip", "name=none&revision=1&reason=r".to_owned(), 404),
+        ("/key/act", "verb=make&name=ada&role=king".to_owned(), 400),
+        ("/key/act", "verb=revoke&id=none".to_owned(), 404),
     ] {
         let answer = browse(&lab, "POST", path, &form, &headers).await;
         assert_eq!(answer.status, status, "{path} {form}: {}", answer.text);
@@ -168,4 +199,26 @@ async fn what_an_operator_does_on_pages_is_done() {
     let shown = state().await;
     assert_eq!((&shown["state"], &shown["cause"]), (&json!("cancelled"), &json!("skipped")));
     assert_eq!(lab.get("/api/v1/holds").await.expect(200)["entries"].as_array().unwrap().len(), 1);
+}
+
+#[tokio::test]
+async fn a_key_is_made_shown_once_and_revoked() {
+    let lab = Lab::with_flow().await;
+    let cookie = sign_in(&lab, &lab.admin).await;
+    let headers = [("cookie", &*cookie), ("sec-fetch-site", "same-origin")];
+    let form = "verb=make&name=ada&role=operator&collections=maps";
+    let page = browse(&lab, "POST", "/key/act", form, &headers).await;
+    assert_eq!((page.status, page.header("cache-control")), (200, "no-store"), "{}", page.text);
+    let begin = page.text.find("ark_").unwrap_or_else(|| panic!("{}", page.text));
+    let key = page.text[begin..].split('<').next().unwrap().to_owned();
+    let seen = lab.call(&key, "GET", "/api/v1/collections", json!({})).await.expect(200);
+    assert_eq!(seen["entries"].as_array().unwrap().len(), 1);
+    // It is nowhere afterwards, and opens nothing once it is revoked.
+    let page = browse(&lab, "GET", "/keys", "", &headers).await;
+    assert!(page.text.contains("ada") && !page.text.contains(&key), "{}", page.text);
+    let id = key.split('_').nth(1).unwrap();
+    let form = format!("verb=revoke&id={id}");
+    assert_eq!(browse(&lab, "POST", "/key/act", &form, &headers).await.status, 303);
+    let refused = lab.call(&key, "GET", "/api/v1/collections", json!({})).await;
+    assert_eq!(refused.problem().0, 401);
 }

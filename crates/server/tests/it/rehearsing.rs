@@ -1,6 +1,7 @@
 //! Dry runs tell what would happen, and nothing happens.
 
 use armarius_server::access::{RULES, Who};
+use armarius_wire::v1::key::Role;
 use serde_json::{Value, json};
 
 use crate::lab::{Lab, request};
@@ -15,6 +16,7 @@ async fn world(lab: &Lab) -> String {
         "/api/v1/tasks",
         "/api/v1/batches",
         "/api/v1/holds",
+        "/api/v1/keys",
         "/api/v1/events?item=maps/page/1",
         "/api/v1/events?item=maps/collection/maps",
     ] {
@@ -32,6 +34,8 @@ async fn a_dry_run_tells_what_would_happen_and_changes_nothing() {
     let batch = batch["batch"].as_i64().unwrap();
     let hold = json!({ "on": { "collection": "maps" }, "reason": "stock-taking" });
     let set = lab.post("/api/v1/holds", hold.clone()).await.expect(201)["hold"].clone();
+    let key = lab.key("o", Role::Operator, &[]);
+    let key = key.split('_').nth(1).unwrap();
     let before = world(&lab).await;
     for (method, path, body, told) in [
         ("POST", format!("/api/v1/tasks/{task}/cancel"), json!({}), "task.cancelled"),
@@ -46,6 +50,9 @@ async fn a_dry_run_tells_what_would_happen_and_changes_nothing() {
         ("DELETE", format!("/api/v1/holds/{set}"), json!({}), "hold"),
         ("PUT", "/api/v1/collections/books".to_owned(), json!({}), "collection.put"),
         ("DELETE", "/api/v1/flows/maps/ocr".to_owned(), json!({}), "flow."),
+        ("POST", "/api/v1/keys".to_owned(), json!({ "name": "a", "role": "worker" }), "key."),
+        ("PUT", format!("/api/v1/keys/{key}"), json!({ "role": "auditor" }), "key."),
+        ("DELETE", format!("/api/v1/keys/{key}"), json!({}), "key."),
     ] {
         let path = format!("{path}?dry_run=true");
         let answer = lab.call(&lab.admin, method, &path, body).await;

@@ -59,6 +59,7 @@ fn play(stage: &Stage) -> anyhow::Result<Told> {
             ),
         ],
         look: vec![format!("batch show {batch}"), format!("item events {}", second.item)],
+        pages: vec![format!("/batch?id={batch}")],
     })
 }
 

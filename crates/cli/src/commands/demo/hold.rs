@@ -40,6 +40,7 @@ fn play(stage: &Stage) -> anyhow::Result<Told> {
             format!("why {about}"),
             format!("item events {COLLECTION}/collection/{COLLECTION}"),
         ],
+        pages: vec![format!("/collection?name={COLLECTION}"), "/holds".to_owned()],
     })
 }
 

@@ -96,6 +96,10 @@ fn play(stage: &Stage) -> anyhow::Result<Told> {
             format!("item show {COLLECTION}/page/{}", name(BROKEN)),
             format!("item premis {COLLECTION}/page/{}", name(1)),
         ],
+        pages: vec![
+            format!("/line?collection={COLLECTION}"),
+            format!("/item?at={COLLECTION}/page/{}", name(BROKEN)),
+        ],
     })
 }
 

@@ -48,5 +48,6 @@ fn play(stage: &Stage) -> anyhow::Result<Told> {
             "every fetch took three attempts; what depends on it waited and ran once".to_owned(),
         ],
         look: vec![format!("flow graph {COLLECTION} publish"), format!("item events {}", item(1))],
+        pages: vec![format!("/flow?collection={COLLECTION}&name=publish")],
     })
 }

@@ -22,10 +22,11 @@ pub(super) struct Stage {
     folder: tempfile::TempDir,
 }
 
-/// What happened, and the commands that show it.
+/// What happened, and the commands and pages that show it.
 pub(super) struct Told {
     pub(super) happened: Vec<String>,
     pub(super) look: Vec<String>,
+    pub(super) pages: Vec<String>,
 }
 
 impl Stage {

@@ -22,15 +22,46 @@ const tick = () => {
   }
 };
 
-// A part somebody is in, or has something open in, is left alone until they are done.
-const busy = (part) =>
-  part.contains(document.activeElement) || part.querySelector("details[open]") ||
-  !(getSelection()?.isCollapsed ?? true);
+// A part somebody fills something in, or has something open or marked in, is left alone until they
+// are done. Somebody who merely stands on a link stands on it afterwards, too.
+const busy = (part) => {
+  const active = document.activeElement;
+  const inside = part !== active && part.contains(active) && !active.closest("a");
+  return inside || part.querySelector("details[open]") || !(getSelection()?.isCollapsed ?? true);
+};
+
+const exchange = (part, next) => {
+  const active = document.activeElement;
+  const href = part.contains(active) ? active.closest("a")?.getAttribute("href") : null;
+  part.replaceChildren(...next.childNodes);
+  if (!href) return;
+  const again = [...part.querySelectorAll("a")].find((a) => a.getAttribute("href") === href);
+  again?.focus({ preventScroll: true });
+};
 
 const plain = (part) => {
   const copy = part.cloneNode(true);
   for (const time of copy.querySelectorAll("time[data-ago]")) time.textContent = "";
+  for (const cell of copy.querySelectorAll(RELATED)) cell.classList.remove(...MARKS);
   return copy.innerHTML;
+};
+
+// Whoever points at a task of a grid sees which ones it waits for, and which it superseded.
+const MARKS = ["is-here", "is-after", "is-over"];
+const RELATED = MARKS.map((mark) => `.grid .${mark}`).join(", ");
+
+const relate = (event) => {
+  for (const cell of document.querySelectorAll(RELATED)) cell.classList.remove(...MARKS);
+  const cell = event.target.closest?.(".grid td[data-task]");
+  if (!cell) return;
+  const mark = (tasks, name) => {
+    for (const task of (tasks ?? "").split(" ").filter(Boolean)) {
+      document.querySelector(`.grid td[data-task="${task}"]`)?.classList.add(name);
+    }
+  };
+  cell.classList.add("is-here");
+  mark(cell.dataset.after, "is-after");
+  mark(cell.dataset.over, "is-over");
 };
 
 let fetching = false;
@@ -50,7 +81,7 @@ const refresh = async () => {
     const fresh = new DOMParser().parseFromString(await answer.text(), "text/html");
     for (const part of document.querySelectorAll("[data-live]")) {
       const next = fresh.getElementById(part.id);
-      if (next && plain(next) !== plain(part) && !busy(part)) part.replaceChildren(...next.childNodes);
+      if (next && plain(next) !== plain(part) && !busy(part)) exchange(part, next);
     }
     tick();
   } catch {
@@ -122,6 +153,9 @@ for (const box of document.querySelectorAll("[data-output]")) output(box);
 for (const form of document.querySelectorAll("form[data-go]")) form.requestSubmit();
 if (document.body.dataset.feed) follow(document.body.dataset.feed);
 setInterval(tick, 5000);
+// How fast it goes changes also when nothing happens.
+if (document.body.dataset.feed) setInterval(refresh, 30000);
+for (const kind of ["pointerover", "focusin"]) addEventListener(kind, relate);
 
 addEventListener("keydown", (event) => {
   const typing = event.target.closest?.("input, textarea, select");

@@ -1,0 +1,185 @@
+//! Pages of archives: grids, paging, what is awaited, and what an operator does about it.
+
+use armarius_core::command::{
+    About, Command, Complaint, Definitions, PlanRevision, PutArchive, Sight,
+};
+use armarius_core::flow::{Depend, Flow, On, Reference, Step, When};
+use armarius_core::rows::ArchiveKind;
+use armarius_core::text::Name;
+use armarius_wire::v1::key::Role;
+use serde_json::json;
+
+use crate::lab::Lab;
+use crate::signing::{browse, sign_in};
+
+/// `index` in order, and `book`, which supersedes the one before.
+fn flow(book: &str) -> Flow {
+    let name = |text: &str| Name::new(text).unwrap();
+    let depend = |on| Depend { on, when: When::Done };
+    let mut flow = Flow::manual(name("main"));
+    flow.on = On::Commit { paths: Vec::new(), ignore_authors: Vec::new() };
+    let mut index = Step::outside(name("index"));
+    index.depends = vec![depend(Reference::Prev)];
+    let mut last = Step::outside(name(book));
+    last.depends = vec![depend(Reference::Task(name("index")))];
+    last.cancels = vec![Reference::Prev];
+    flow.tasks = vec![index, last];
+    flow
+}
+
+fn put(lab: &Lab, archive: &str, trusted: bool) {
+    lab.tell(Command::PutArchive(PutArchive {
+        archive: Name::new(archive).unwrap(),
+        kind: ArchiveKind::Svn,
+        place: format!("/{archive}").into(),
+        branch: "".into(),
+        first: 1,
+        trusted,
+    }));
+}
+
+fn planned(lab: &Lab, archive: &str, revision: i64, about: &str, definitions: Definitions) {
+    let archive = Name::new(archive).unwrap();
+    let about = About { author: about.into(), message: about.into(), ..About::default() };
+    lab.tell(Command::PlanRevision(Box::new(PlanRevision {
+        archive,
+        revision,
+        about,
+        definitions,
+    })));
+}
+
+/// Plans a revision whose author, message and last task have this name; 1 makes the archive.
+pub(crate) fn plan(lab: &Lab, archive: &str, revision: i64, name: &str) {
+    if revision == 1 {
+        put(lab, archive, true);
+    }
+    planned(lab, archive, revision, name, Definitions::Flows(vec![flow(name)]));
+}
+
+/// Plans a revision whose definitions cannot be read.
+pub(crate) fn plan_invalid(lab: &Lab, archive: &str, revision: i64, name: &str) {
+    let complaint = Complaint { file: name.into(), line: 3, reason: name.into() };
+    planned(lab, archive, revision, name, Definitions::Invalid(vec![complaint]));
+}
+
+async fn page(lab: &Lab, cookie: &str, path: &str) -> String {
+    let answer = browse(lab, "GET", path, "", &[("cookie", cookie)]).await;
+    assert_eq!(answer.status, 200, "{path}: {}", answer.text);
+    answer.text
+}
+
+/// Does all work of a step, for as long as there is some.
+async fn work(lab: &Lab, step: &str) {
+    loop {
+        let claim = json!({ "worker": "w", "steps": [format!("main.{step}")], "max": 10 });
+        let answer = lab.post("/api/v1/claims", claim).await;
+        if answer.status == 204 {
+            return;
+        }
+        let granted = answer.expect(200);
+        let tasks = granted["tasks"].as_array().unwrap();
+        let report = |task: &serde_json::Value| {
+            json!({ "lease": granted["lease"], "task": task["task"], "token": task["token"],
+                "outcome": "success" })
+        };
+        let reports: Vec<_> = tasks.iter().map(report).collect();
+        lab.post("/api/v1/reports", json!(reports)).await.expect(200);
+    }
+}
+
+#[tokio::test]
+async fn a_grid_shows_states_edges_supersession_and_what_is_invalid() {
+    let lab = Lab::new();
+    for revision in 1..=3 {
+        plan(&lab, "books", revision, "book");
+    }
+    plan_invalid(&lab, "books", 4, "main.yaml");
+    let cookie = sign_in(&lab, &lab.admin).await;
+    let before = page(&lab, &cookie, "/archive?name=books").await;
+    assert!(before.contains("Revisions 4 to 1 of 4"), "{before}");
+    assert!(before.contains("after index") && before.contains("supersedes PREV"), "{before}");
+    assert!(before.contains("main.yaml:3: main.yaml"), "{before}");
+    work(&lab, "index").await;
+    work(&lab, "book").await;
+    let after = page(&lab, &cookie, "/archive?name=books").await;
+    assert!(after.contains("2 superseded") && after.contains("by r3 book"), "{after}");
+    let shown = lab.get("/api/v1/archives/books/revisions/3").await.expect(200);
+    let task = |name: &str| {
+        let tasks = shown["tasks"].as_array().unwrap();
+        tasks.iter().find(|task| task["name"] == name).unwrap()["task"].as_i64().unwrap()
+    };
+    // A book waits for the index of its own revision, and says which books it superseded.
+    let edge = format!("data-task=\"{}\" data-after=\"{}\"", task("book"), task("index"));
+    assert!(after.contains(&edge), "{edge}: {after}");
+    let one = page(&lab, &cookie, "/revision?archive=books&n=3").await;
+    for part in ["<svg", "ghost", "edge cancels", "book of revision 3: done", "/task?id="] {
+        assert!(one.contains(part), "{part}: {one}");
+    }
+}
+
+#[tokio::test]
+async fn an_archive_of_many_revisions_is_read_page_by_page() {
+    let lab = Lab::new();
+    for revision in 1..=60 {
+        plan(&lab, "books", revision, "book");
+    }
+    let cookie = sign_in(&lab, &lab.admin).await;
+    for (query, told) in [
+        ("", "Revisions 60 to 36 of 60"),
+        ("&at=35", "Revisions 35 to 11 of 60"),
+        ("&at=10", "Revisions 10 to 1 of 60"),
+        ("&at=900", "Revisions 60 to 36 of 60"),
+        ("&at=-4", "Revisions 1 to 1 of 60"),
+    ] {
+        let text = page(&lab, &cookie, &format!("/archive?name=books{query}")).await;
+        assert!(text.contains(told), "{query}: {text}");
+    }
+    let text = page(&lab, &cookie, "/archive?name=books").await;
+    assert!(text.contains("name=books&amp;at=35") && !text.contains("Newest"), "{text}");
+    let text = page(&lab, &cookie, "/archive?name=books&at=10").await;
+    assert!(text.contains("at=35") && text.contains("Newest"), "{text}");
+}
+
+#[tokio::test]
+async fn what_is_awaited_is_said_and_skipped_by_name() {
+    let lab = Lab::new();
+    plan(&lab, "books", 1, "book");
+    let archive = Name::trusted("books");
+    let sight = Sight::Youngest { revision: 3, identity: "u".into() };
+    lab.tell(Command::LookedAt { archive: archive.clone(), sight });
+    put(&lab, "drafts", false);
+    let cookie = sign_in(&lab, &lab.admin).await;
+    let list = page(&lab, &cookie, "/archives").await;
+    for part in ["awaiting", "revision 2", "not trusted", "2 in need of somebody"] {
+        assert!(list.contains(part), "{part}: {list}");
+    }
+    let grid = page(&lab, &cookie, "/archive?name=books").await;
+    assert!(grid.contains("Skip revision 2") && grid.contains("awaited"), "{grid}");
+    // Auditors see the same without the means.
+    let auditor = sign_in(&lab, &lab.key("a", Role::Auditor, &[])).await;
+    let grid = page(&lab, &auditor, "/archive?name=books").await;
+    assert!(grid.contains("awaiting") && !grid.contains("Skip revision"), "{grid}");
+    let operator = sign_in(&lab, &lab.key("ada", Role::Operator, &[])).await;
+    let headers = [("cookie", &*operator), ("sec-fetch-site", "same-origin")];
+    let form = "name=books&revision=2&reason=lost+in+the+fire";
+    assert_eq!(browse(&lab, "POST", "/archive/skip", form, &headers).await.status, 303);
+    let grid = page(&lab, &operator, "/archive?name=books").await;
+    assert!(grid.contains("skipped: lost in the fire"), "{grid}");
+    let events = lab.get("/api/v1/events?item=books/revision/2").await.expect(200);
+    assert!(events.to_string().contains("\"ada\""), "{events}");
+    // Trust is an admin's to give.
+    let form = "name=drafts&trust=yes";
+    assert_eq!(browse(&lab, "POST", "/archive/trust", form, &headers).await.status, 403);
+    let headers = [("cookie", &*cookie), ("sec-fetch-site", "same-origin")];
+    assert_eq!(browse(&lab, "POST", "/archive/trust", form, &headers).await.status, 303);
+    assert_eq!(lab.get("/api/v1/archives/drafts").await.expect(200)["trusted"], true);
+    // A history that was rewritten stops the archive until somebody resumes it.
+    let sight = Sight::Rewritten("revision 1 is another one".into());
+    lab.tell(Command::LookedAt { archive, sight });
+    let grid = page(&lab, &cookie, "/archive?name=books").await;
+    assert!(grid.contains("stopped") && grid.contains("revision 1 is another one"), "{grid}");
+    let form = "name=books";
+    assert_eq!(browse(&lab, "POST", "/archive/resume", form, &headers).await.status, 303);
+    assert_eq!(lab.get("/api/v1/archives/books").await.expect(200)["state"], "watched");
+}
