@@ -15,7 +15,7 @@ struct Repo {
 
 impl Repo {
     fn new(lab: &Lab) -> Self {
-        let repo = Self { place: lab.path("repo"), work: lab.path("work") };
+        let repo = Self { place: lab.path("repo"), work: lab.path("copy") };
         let (place, work) = (repo.place.to_str().unwrap(), repo.work.to_str().unwrap());
         git(&lab.path("."), &["init", "-q", "--bare", "-b", "main", place]);
         git(&lab.path("."), &["clone", "-q", place, work]);

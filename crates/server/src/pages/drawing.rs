@@ -10,8 +10,10 @@ use maud::{Markup, html};
 
 /// Width of a box, and its height unless many curves end at one.
 const BOX: (i32, i32) = (168, 46);
-/// Room between the ends of curves at one box.
-const PORT: i32 = 20;
+/// Room between the ends of curves at one box, without and with words on them.
+const PORT: (i32, i32) = (12, 20);
+/// Height of a row that only curves pass through.
+const THIN: i32 = 10;
 /// Room between layers, without and with words on the curves, and between boxes of a layer.
 const GAP: (i32, i32, i32) = (56, 132, 18);
 /// Room around the drawing.
@@ -38,6 +40,8 @@ pub(super) struct Node {
     pub(super) class: &'static str,
     /// Where it leads.
     pub(super) href: Option<String>,
+    /// Whether it stands just before the first it pulls, rather than at the beginning.
+    pub(super) late: bool,
 }
 
 /// A curve.
@@ -61,10 +65,45 @@ pub(super) struct Spot {
 }
 
 /// Sizes of one drawing.
-#[derive(Clone, Copy)]
 struct Sizes {
+    /// Height of a box.
     tall: i32,
+    /// Room between layers.
     gap: i32,
+    /// Where each row begins and how tall it is.
+    rows: Vec<(i32, i32)>,
+}
+
+impl Sizes {
+    fn of(plan: &Plan, edges: &[Edge]) -> Self {
+        let boxes = 0..plan.spots.len();
+        let ends = boxes.map(|node| plan.ends_at(edges, node).len()).max().unwrap_or(0);
+        let named = edges.iter().any(|edge| !edge.label.is_empty());
+        let (port, gap) = if named { (PORT.1, GAP.1) } else { (PORT.0, GAP.0) };
+        let tall = BOX.1.max(port * (number(ends) + 1));
+        let last = plan.taken().map(|spot| spot.row + 1).max().unwrap_or(0);
+        let mut rows = Vec::with_capacity(last);
+        let mut top = EDGE;
+        for row in 0..last {
+            let high = if plan.spots.iter().any(|spot| spot.row == row) { tall } else { THIN };
+            rows.push((top, high));
+            top += high + GAP.2;
+        }
+        Self { tall, gap, rows }
+    }
+
+    fn corner(&self, spot: Spot) -> (i32, i32) {
+        let top = self.rows.get(spot.row).map_or(EDGE, |(top, _)| *top);
+        (number(spot.layer) * (BOX.0 + self.gap) + EDGE, top)
+    }
+
+    fn width(&self, layers: usize) -> i32 {
+        number(layers) * BOX.0 + number(layers.max(1) - 1) * self.gap + 2 * EDGE
+    }
+
+    fn height(&self) -> i32 {
+        self.rows.last().map_or(0, |(top, high)| top + high) + EDGE
+    }
 }
 
 /// Draws boxes and curves.
@@ -72,43 +111,35 @@ pub(super) fn draw(label: &str, nodes: &[Node], edges: &[Edge]) -> Markup {
     if nodes.len() > BOXES_MAX || edges.len() > CURVES_MAX {
         return html! { p.quiet { (label) ": too many to be drawn." } };
     }
-    let plan = Plan::of(nodes.len(), edges);
-    let ends = (0..nodes.len()).map(|node| plan.ends_at(edges, node).len()).max().unwrap_or(0);
-    let named = edges.iter().any(|edge| !edge.label.is_empty());
-    let sizes = Sizes {
-        tall: BOX.1.max(PORT * (number(ends) + 1)),
-        gap: if named { GAP.1 } else { GAP.0 },
-    };
-    let taken = || plan.spots.iter().chain(&plan.places);
-    let layers = taken().map(|spot| spot.layer + 1).max().unwrap_or(0);
-    let rows = taken().map(|spot| spot.row + 1).max().unwrap_or(0);
-    let span =
-        |n: usize, size: i32, gap: i32| number(n) * size + number(n.max(1) - 1) * gap + 2 * EDGE;
+    let plan = Plan::of(nodes, edges);
+    let sizes = Sizes::of(&plan, edges);
+    let layers = plan.taken().map(|spot| spot.layer + 1).max().unwrap_or(0);
     // Curves that go back pass below everything.
-    let below = if plan.ways.iter().any(Option::is_none) { 2 * GAP.2 } else { 0 };
-    let (width, height) = (span(layers, BOX.0, sizes.gap), span(rows, sizes.tall, GAP.2) + below);
+    let goes_back = |n: usize| plan.ways[n].is_none() && edges[n].from != edges[n].to;
+    let below = if (0..edges.len()).any(goes_back) { 2 * GAP.2 } else { 0 };
+    let (width, height) = (sizes.width(layers), sizes.height() + below);
     let leads = nodes.iter().any(|node| node.href.is_some());
     html! {
         svg.graph width=(width) height=(height) viewBox={ "0 0 " (width) " " (height) }
             role=(if leads { "group" } else { "img" }) aria-label=(label) {
-            @for (n, edge) in edges.iter().enumerate().filter(|(_, edge)| edge.from != edge.to) {
-                (curve(&plan, edges, n, edge, sizes, height))
+            @for n in (0..edges.len()).filter(|n| edges[*n].from != edges[*n].to) {
+                (curve(&plan, edges, n, &sizes, height))
             }
-            @for (node, spot) in nodes.iter().zip(&plan.spots) { (one(node, *spot, sizes)) }
+            @for (node, spot) in nodes.iter().zip(&plan.spots) { (one(node, *spot, &sizes)) }
         }
     }
 }
 
 /// The order in which boxes are read: layer by layer.
-pub(super) fn order(nodes: usize, edges: &[Edge]) -> Vec<usize> {
+pub(super) fn order(nodes: &[Node], edges: &[Edge]) -> Vec<usize> {
     let plan = Plan::of(nodes, edges);
-    let mut order: Vec<usize> = (0..nodes).collect();
+    let mut order: Vec<usize> = (0..nodes.len()).collect();
     order.sort_by_key(|node| plan.spots[*node]);
     order
 }
 
-fn one(node: &Node, spot: Spot, sizes: Sizes) -> Markup {
-    let (x, y) = corner(spot, sizes);
+fn one(node: &Node, spot: Spot, sizes: &Sizes) -> Markup {
+    let (x, y) = sizes.corner(spot);
     let top = y + (sizes.tall - BOX.1) / 2;
     let drawn = html! { g class={ "step " (node.class) } {
         title { (node.about) }
@@ -122,9 +153,10 @@ fn one(node: &Node, spot: Spot, sizes: Sizes) -> Markup {
     } }
 }
 
-fn curve(plan: &Plan, edges: &[Edge], n: usize, edge: &Edge, sizes: Sizes, height: i32) -> Markup {
-    let (x, y) = corner(plan.spots[edge.from], sizes);
-    let (to_x, to_y) = corner(plan.spots[edge.to], sizes);
+fn curve(plan: &Plan, edges: &[Edge], n: usize, sizes: &Sizes, height: i32) -> Markup {
+    let edge = &edges[n];
+    let (x, y) = sizes.corner(plan.spots[edge.from]);
+    let (to_x, to_y) = sizes.corner(plan.spots[edge.to]);
     let port = plan.ends_at(edges, edge.to).iter().position(|end| *end == n);
     let ends = number(plan.ends_at(edges, edge.to).len());
     let to_y = to_y + sizes.tall * (number(port.unwrap_or(0)) + 1) / (ends + 1);
@@ -134,7 +166,7 @@ fn curve(plan: &Plan, edges: &[Edge], n: usize, edge: &Edge, sizes: Sizes, heigh
         // Back to an earlier layer, below everything.
         let floor = height - EDGE;
         let (x, y, to_x) = (x + BOX.0 / 2, y + sizes.tall, to_x + BOX.0 / 2);
-        let bottom = corner(plan.spots[edge.to], sizes).1 + sizes.tall;
+        let bottom = sizes.corner(plan.spots[edge.to]).1 + sizes.tall;
         return html! {
             path class=(class) d={ "M" (x) " " (y) "C" (x) " " (floor) " " (to_x) " " (floor) " "
                 (to_x) " " (bottom) } {}
@@ -145,8 +177,9 @@ fn curve(plan: &Plan, edges: &[Edge], n: usize, edge: &Edge, sizes: Sizes, heigh
     let mut path = format!("M{start} {middle_y}");
     let (mut from, mut from_y) = (start, middle_y);
     for place in way {
-        let (x, y) = corner(plan.places[*place], sizes);
-        let y = y + sizes.tall / 2;
+        let spot = plan.places[*place];
+        let (x, y) = sizes.corner(spot);
+        let y = y + sizes.rows.get(spot.row).map_or(0, |(_, high)| high / 2);
         path.push_str(&bend((from, from_y), (x, y)));
         path.push_str(&format!("H{}", x + BOX.0));
         (from, from_y) = (x + BOX.0, y);
@@ -183,9 +216,10 @@ struct Plan {
 }
 
 impl Plan {
-    fn of(nodes: usize, edges: &[Edge]) -> Self {
+    fn of(boxes: &[Node], edges: &[Edge]) -> Self {
+        let nodes = boxes.len();
         let forward = forward(nodes, edges);
-        let mut layers = layers(nodes, edges, &forward);
+        let mut layers = layers(boxes, edges, &forward);
         // Whoever stands somewhere is a point: boxes first, then the places of long curves.
         let mut before: Vec<Vec<usize>> = vec![Vec::new(); nodes];
         let mut ways = Vec::with_capacity(edges.len());
@@ -210,6 +244,11 @@ impl Plan {
         let mut spots: Vec<Spot> = all.collect();
         let places = spots.split_off(nodes);
         Self { spots, places, ways }
+    }
+
+    /// Where anything is.
+    fn taken(&self) -> impl Iterator<Item = &Spot> {
+        self.spots.iter().chain(&self.places)
     }
 
     /// The curves that end at a box from the left, from top to bottom.
@@ -241,11 +280,12 @@ fn forward(nodes: usize, edges: &[Edge]) -> Vec<bool> {
     kept
 }
 
-fn layers(nodes: usize, edges: &[Edge], forward: &[bool]) -> Vec<usize> {
-    let mut layers = vec![0_usize; nodes];
-    for _ in 0..nodes {
+fn layers(boxes: &[Node], edges: &[Edge], forward: &[bool]) -> Vec<usize> {
+    let mut layers = vec![0_usize; boxes.len()];
+    let pulling = || edges.iter().zip(forward).filter(|(_, kept)| **kept).map(|(edge, _)| edge);
+    for _ in boxes {
         let mut moved = false;
-        for (edge, _) in edges.iter().zip(forward).filter(|(_, kept)| **kept) {
+        for edge in pulling() {
             let wanted = layers[edge.from] + 1;
             if layers[edge.to] < wanted {
                 layers[edge.to] = wanted;
@@ -255,6 +295,10 @@ fn layers(nodes: usize, edges: &[Edge], forward: &[bool]) -> Vec<usize> {
         if !moved {
             break;
         }
+    }
+    for (n, _) in boxes.iter().enumerate().filter(|(_, node)| node.late) {
+        let first = pulling().filter(|edge| edge.from == n).map(|edge| layers[edge.to]).min();
+        layers[n] = layers[n].max(first.unwrap_or(0).saturating_sub(1));
     }
     layers
 }
@@ -279,11 +323,6 @@ fn pull(before: &[usize], rows: &[usize], point: usize) -> usize {
         0 => rows[point] * 1_000,
         n => before.iter().map(|from| rows[*from]).sum::<usize>() * 1_000 / n,
     }
-}
-
-fn corner(spot: Spot, sizes: Sizes) -> (i32, i32) {
-    let at = |n: usize, size: i32, gap: i32| number(n) * (size + gap) + EDGE;
-    (at(spot.layer, BOX.0, sizes.gap), at(spot.row, sizes.tall, GAP.2))
 }
 
 fn number(n: usize) -> i32 {
@@ -334,7 +373,7 @@ mod tests {
             ("a: a", "0.0"),
         ] {
             let (nodes, edges) = graph(text);
-            let plan = Plan::of(nodes.len(), &edges);
+            let plan = Plan::of(&nodes, &edges);
             let told: Vec<String> =
                 plan.spots.iter().map(|s| format!("{}.{}", s.layer, s.row)).collect();
             assert_eq!(told.join(" "), wanted, "{text}");
@@ -344,11 +383,16 @@ mod tests {
     #[test]
     fn a_long_curve_passes_beside_boxes() {
         let (nodes, edges) = graph("a; b: a; c: b; d: c a");
-        let plan = Plan::of(nodes.len(), &edges);
+        let plan = Plan::of(&nodes, &edges);
         let long = plan.ways[3].as_ref().unwrap();
         let places: Vec<Spot> = long.iter().map(|place| plan.places[*place]).collect();
         assert_eq!(places, [Spot { layer: 1, row: 1 }, Spot { layer: 2, row: 1 }]);
-        assert_eq!(order(nodes.len(), &edges), [0, 1, 2, 3]);
+        assert_eq!(order(&nodes, &edges), [0, 1, 2, 3]);
+        // What comes from outside comes late.
+        let (mut nodes, edges) = graph("a; b: a; c: b; out; d: c out");
+        nodes[3].late = true;
+        assert_eq!(order(&nodes, &edges), [0, 1, 2, 3, 4]);
+        assert_eq!(Plan::of(&nodes, &edges).spots[3], Spot { layer: 2, row: 1 });
     }
 
     #[test]

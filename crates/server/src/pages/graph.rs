@@ -29,7 +29,7 @@ fn node(step: &Step, counts: Option<&Counts>) -> Node {
         tell: after.into_iter().chain(lately).collect::<Vec<_>>().join(" · "),
         about: [&[step.name.to_string()], &*told].concat().join(", "),
         class: counts.map_or("", worst),
-        href: None,
+        ..Node::default()
     }
 }
 

@@ -67,7 +67,7 @@ pub(super) async fn show(
 fn stations(caller: &Caller, robots: &[&Robot], edges: &[Looks], collection: &str) -> Markup {
     let edges: Vec<&Looks> = edges.iter().filter(|edge| edge.collection == collection).collect();
     let (nodes, curves) = picture(robots, &edges);
-    let order = drawing::order(nodes.len(), &curves);
+    let order = drawing::order(&nodes, &curves);
     let order = order.into_iter().filter(|place| *place < robots.len());
     let label = format!("{} robots of {collection} and the events between them", robots.len());
     html! {
@@ -95,6 +95,7 @@ fn picture(robots: &[&Robot], edges: &[&Looks]) -> (Vec<Node>, Vec<Edge>) {
                     about: format!("{}: no robot here records it", edge.event),
                     class: "ghost",
                     href: None,
+                    late: true,
                 });
                 nodes.len() - 1
             })),
@@ -122,6 +123,7 @@ fn node(robot: &Robot) -> Node {
         tell: numbers,
         class: if robot.paused.is_some() { "held" } else { worst(&robot.tasks) },
         href: Some(flow_href(robot)),
+        late: false,
     }
 }
 
@@ -278,7 +280,7 @@ mod tests {
         ];
         let edges: Vec<&Looks> = edges.iter().collect();
         let (nodes, curves) = picture(&robots, &edges);
-        let order = drawing::order(nodes.len(), &curves);
+        let order = drawing::order(&nodes, &curves);
         let names: Vec<&str> = order.iter().map(|n| nodes[*n].name.as_str()).collect();
         assert_eq!(names, ["scanned", "checksum", "format", "derive", "validate"]);
         let labels: Vec<&str> = curves.iter().map(|curve| curve.label.as_str()).collect();

@@ -149,7 +149,7 @@ fn node(whole: &Whole, age: u32, name: &str) -> Node {
     let Some((of, task)) = found else {
         let tell = "an earlier revision's".to_owned();
         let about = format!("{name}, of the nearest earlier revision that has it");
-        return Node { name: name.to_owned(), tell, about, class: ghost, href: None };
+        return Node { name: name.to_owned(), tell, about, class: ghost, ..Node::default() };
     };
     let word = match task.superseded_by.as_str() {
         "" => said(&task.state).to_owned(),
@@ -174,6 +174,7 @@ fn node(whole: &Whole, age: u32, name: &str) -> Node {
         about: format!("{name} of revision {}: {word}", of.revision.revision),
         class,
         href: Some(format!("/task?id={}", task.task)),
+        late: false,
     }
 }
 

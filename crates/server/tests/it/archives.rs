@@ -103,7 +103,7 @@ async fn a_grid_shows_states_edges_supersession_and_what_is_invalid() {
     work(&lab, "index").await;
     work(&lab, "book").await;
     let after = page(&lab, &cookie, "/archive?name=books").await;
-    assert!(after.contains("2 superseded") && after.contains("by r3 book"), "{after}");
+    assert!(after.contains("2 superseded") && after.contains(">r3 book</a>"), "{after}");
     let shown = lab.get("/api/v1/archives/books/revisions/3").await.expect(200);
     let task = |name: &str| {
         let tasks = shown["tasks"].as_array().unwrap();

@@ -152,6 +152,7 @@ const output = (box) => {
 for (const box of document.querySelectorAll("[data-output]")) output(box);
 for (const form of document.querySelectorAll("form[data-go]")) form.requestSubmit();
 if (document.body.dataset.feed) follow(document.body.dataset.feed);
+document.querySelector("nav [aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" });
 setInterval(tick, 5000);
 // How fast it goes changes also when nothing happens.
 if (document.body.dataset.feed) setInterval(refresh, 30000);
