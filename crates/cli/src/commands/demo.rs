@@ -9,6 +9,7 @@ mod line;
 mod publish;
 mod revisions;
 mod stage;
+mod walk;
 
 use std::net::SocketAddr;
 use std::process::ExitCode;
@@ -33,13 +34,13 @@ struct Story {
 
 /// All of them, in the order they are played.
 const STORIES: &[Story] =
-    &[publish::STORY, batch::STORY, hold::STORY, line::STORY, revisions::STORY];
+    &[walk::STORY, publish::STORY, batch::STORY, hold::STORY, line::STORY, revisions::STORY];
 
 /// Plays stories with real commands. The server then goes on until Ctrl-C, so that you can look
 /// around; everything is removed at the end.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Only these stories: publish, batch, hold, line, revisions
+    /// Only these stories: walk, publish, batch, hold, line, revisions
     stories: Vec<String>,
     /// Where to listen
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:0")]
@@ -112,7 +113,7 @@ fn chosen(names: &[String]) -> anyhow::Result<Vec<&'static Story>> {
             let hint = armarius_core::flow::check::did_you_mean(
                 name,
                 all,
-                "the stories are publish, batch, hold, line and revisions",
+                "the stories are walk, publish, batch, hold, line and revisions",
             );
             Failure::new(format!("there is no story {name}"), hint).into()
         })

@@ -125,10 +125,11 @@ fn a_flow_is_drawn_from_file_and_server() {
 #[test]
 fn stories_are_played() {
     let lab = Lab::new();
-    let text = lab.ok(&["demo", "--once", "line", "batch", "hold", "revisions"]);
+    let text = lab.ok(&["demo", "--once", "walk", "line", "batch", "hold", "revisions"]);
     assert!(text.contains("tasks done") && text.contains("(1 failed)"), "{text}");
     assert!(text.contains("200 done, 0 failed, reported 2 times"), "{text}");
     assert!(text.contains("the rights are being cleared"), "{text}");
+    assert!(text.contains("two pages went through two steps: 4 tasks done"), "{text}");
     assert!(text.contains("4 revisions were indexed in order"), "{text}");
     assert!(text.contains("2 texts speak of a whale"), "{text}");
     assert!(text.contains("r3 ran nothing, and delayed nobody: _workflows/main.yaml:2"), "{text}");
