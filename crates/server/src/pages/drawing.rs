@@ -20,6 +20,8 @@ const GAP: (i32, i32, i32) = (56, 132, 18);
 const EDGE: i32 = 8;
 /// Characters of a name that fit.
 const NAME_MAX: usize = 21;
+/// Characters of the line below it that fit.
+const TELL_MAX: usize = 25;
 /// Characters of a word on a curve that fit.
 const LABEL_MAX: usize = 18;
 /// Passes that bring boxes nearer to what pulls them.
@@ -145,7 +147,7 @@ fn one(node: &Node, spot: Spot, sizes: &Sizes) -> Markup {
         title { (node.about) }
         rect x=(x) y=(y) width=(BOX.0) height=(sizes.tall) rx="3" {}
         text.name x=(x + 10) y=(top + 19) { (short(&node.name, NAME_MAX)) }
-        text.tell x=(x + 10) y=(top + 36) { (short(&node.tell, NAME_MAX + 6)) }
+        text.tell x=(x + 10) y=(top + 36) { (short(&node.tell, TELL_MAX)) }
     } };
     html! { @match &node.href {
         Some(href) => a href=(href) { (drawn) },

@@ -34,6 +34,8 @@ use crate::problem::Answer;
 const REVISIONS_MAX: usize = 25;
 /// Columns of the grid; what a revision has beyond is on its own page.
 const COLUMNS_MAX: usize = 40;
+/// Remarks about a revision; all are on its own page.
+const REMARKS_MAX: usize = 3;
 /// Characters of what an author said.
 const MESSAGE_MAX: usize = 80;
 
@@ -56,10 +58,10 @@ struct Whole {
     youngest: i64,
 }
 
-/// A revision somebody has heard of, or the number of one nobody has.
-enum Row {
-    Known(Planned),
-    Unknown(i64),
+/// A revision, if anybody has heard of it.
+struct Row {
+    number: i64,
+    planned: Option<Planned>,
 }
 
 /// Definitions by version.
@@ -112,9 +114,8 @@ fn read(look: &mut Look<'_>, caller: &Caller, name: &str, at: Option<i64>) -> Re
     let youngest = api::revision::span(&row, None, 1).1;
     let name = Name::new(name)?;
     let mut rows = Vec::new();
-    for revision in (span.0..=span.1).rev() {
-        let known = api::revision::read(look, &name, revision)?;
-        rows.push(known.map_or(Row::Unknown(revision), Row::Known));
+    for number in (span.0..=span.1).rev() {
+        rows.push(Row { number, planned: api::revision::read(look, &name, number)? });
     }
     let known = rows.iter().filter_map(known).collect::<Vec<_>>();
     let versions = versions(look, &known)?;
@@ -144,10 +145,7 @@ pub(super) fn step_of<'v>(versions: &'v Versions, of: &Planned, n: usize) -> Opt
 }
 
 fn known(row: &Row) -> Option<&Planned> {
-    match row {
-        Row::Known(planned) => Some(planned),
-        Row::Unknown(_) => None,
-    }
+    row.planned.as_ref()
 }
 
 /// The way to other revisions.
@@ -211,12 +209,14 @@ fn grid(whole: &Whole) -> Markup {
                     span.task { (column.name) } @for line in column.step.map(marks)
                         .unwrap_or_default() { span.mark { (line) } }
                 } }
+                @if columns.len() < 2 { th scope="col" { span.hidden { "remarks" } } }
             } }
-            tbody { @for row in &whole.rows { @match row {
-                Row::Known(planned) => (line(whole, planned, &columns, &edges)),
-                Row::Unknown(revision) => tr {
-                    th scope="row" { b { "r" (revision) } " " (revision_badge("awaited")) }
-                    td.remark colspan=(columns.len().max(1)) { "Nobody has seen it yet." }
+            tbody { @for row in &whole.rows { @match &row.planned {
+                Some(planned) => (line(whole, planned, &columns, &edges)),
+                None => tr {
+                    th scope="row" { b { "r" (row.number) } " " (revision_badge("awaited")) }
+                    td.quiet colspan=(columns.len() + usize::from(columns.len() < 2))
+                        { "Nobody has seen it yet." }
                 },
             } } }
         }
@@ -258,19 +258,21 @@ fn line(whole: &Whole, planned: &Planned, columns: &[Column<'_>], edges: &Edges)
             @if let Some(place) = place_of(planned, column.name) {
                 (cell(planned, place, edges))
             } @else if n > 0 && !runs && !revision.remarks.is_empty() {
-                @if n == 1 { td.remark colspan=(columns.len() - 1) { (remarks(planned)) } }
+                @if n == 1 { (remarks(planned, columns.len() - 1)) }
             } @else { td.empty { span.hidden { "no such task" } } }
         }
-        @if columns.len() < 2 && !runs && !revision.remarks.is_empty() {
-            td.remark { (remarks(planned)) }
-        }
+        @if columns.len() < 2 { (remarks(planned, 1)) }
     } }
 }
 
-fn remarks(planned: &Planned) -> Markup {
-    html! { @for remark in planned.revision.remarks.iter().take(3) { div { (remark) } }
-    @if planned.revision.remarks.len() > 3 { div.quiet { "and "
-        (planned.revision.remarks.len() - 3) " more" } } }
+/// Why nothing of a revision runs, across so many columns.
+fn remarks(planned: &Planned, columns: usize) -> Markup {
+    let (revision, more) = (&planned.revision, planned.revision.remarks.len());
+    let wrong = matches!(&*revision.state, "invalid" | "runaway");
+    html! { td class=(if wrong { "remark wrong" } else { "remark" }) colspan=(columns) {
+        @for remark in revision.remarks.iter().take(REMARKS_MAX) { div { (remark) } }
+        @if more > REMARKS_MAX { div.quiet { "and " (more - REMARKS_MAX) " more" } }
+    } }
 }
 
 /// Where the newest task of a name is among those of a revision.

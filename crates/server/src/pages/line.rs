@@ -244,6 +244,8 @@ pub(super) async fn act(State(app): State<App>, caller: Caller, Form(act): Form<
 
 #[cfg(test)]
 mod tests {
+    use armarius_wire::v1::status::Counts;
+
     use super::*;
 
     fn look(from: Option<&str>, event: &str, to: &str, how: &str) -> Looks {
@@ -259,7 +261,7 @@ mod tests {
     fn robot(name: &str) -> Robot {
         let text = serde_json::json!({
             "collection": "c", "name": name, "version": "", "query": {}, "touches": false,
-            "singleton": false, "max_items": 1, "tasks": armarius_wire::v1::status::Counts::default(),
+            "singleton": false, "max_items": 1, "tasks": Counts::default(),
         });
         serde_json::from_value(text).unwrap()
     }

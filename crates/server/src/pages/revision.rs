@@ -157,7 +157,8 @@ fn node(whole: &Whole, age: u32, name: &str) -> Node {
     };
     let tell = match age {
         2 => word.clone(),
-        _ => format!("r{} {word}", of.revision.revision),
+        _ if task.superseded_by.is_empty() => format!("r{} {word}", of.revision.revision),
+        _ => format!("r{} superseded", of.revision.revision),
     };
     let class = match (age, task.state.as_str()) {
         (2, "done") => "done",

@@ -23,7 +23,7 @@ async fn hostile() -> (Lab, Vec<String>) {
         .await
         .expect(204);
     let step = json!({ "name": HOSTILE, "run": "outside", "labels": [HOSTILE] });
-    let flow = json!({ "name": HOSTILE, "records": "done", "tasks": [step.clone()] }).to_string();
+    let flow = json!({ "name": HOSTILE, "records": "done", "tasks": [&step] }).to_string();
     let path = format!("/api/v1/flows/{name}/{name}");
     let put = crate::lab::request(&lab.admin, "PUT", &path, "application/json", flow);
     lab.send(put).await.expect(201);
@@ -48,16 +48,7 @@ async fn hostile() -> (Lab, Vec<String>) {
     lab.post("/api/v1/claims", json!({ "worker": HOSTILE, "labels": [HOSTILE] })).await.expect(200);
     let hold = json!({ "on": { "collection": HOSTILE }, "reason": HOSTILE });
     lab.post("/api/v1/holds", hold).await.expect(201);
-    let items = json!({ "kinds": [HOSTILE], "success": [HOSTILE], "absent": ["done"] });
-    let twin = format!("{HOSTILE}2");
-    let robot =
-        json!({ "name": twin, "on": { "items": items }, "records": HOSTILE, "tasks": [step] });
-    let path = format!("/api/v1/flows/{name}/{name}%32");
-    let put = crate::lab::request(&lab.admin, "PUT", &path, "application/json", robot.to_string());
-    lab.send(put).await.expect(201);
-    lab.key(HOSTILE, Role::Worker, &[HOSTILE]);
-    crate::archives::plan(&lab, HOSTILE, 1, HOSTILE);
-    crate::archives::plan_invalid(&lab, HOSTILE, 2, HOSTILE);
+    hostile_extras(&lab, &step).await;
     let batch = batch["batch"].as_i64().unwrap();
     let pages = [
         "/".to_owned(),
@@ -87,6 +78,21 @@ async fn hostile() -> (Lab, Vec<String>) {
         "/keys".to_owned(),
     ];
     (lab, pages.to_vec())
+}
+
+/// A robot, a key and an archive of the same kind.
+async fn hostile_extras(lab: &Lab, step: &serde_json::Value) {
+    let name = coded(HOSTILE);
+    let items = json!({ "kinds": [HOSTILE], "success": [HOSTILE], "absent": ["done"] });
+    let twin = format!("{HOSTILE}2");
+    let robot =
+        json!({ "name": twin, "on": { "items": items }, "records": HOSTILE, "tasks": [step] });
+    let path = format!("/api/v1/flows/{name}/{name}%32");
+    let put = crate::lab::request(&lab.admin, "PUT", &path, "application/json", robot.to_string());
+    lab.send(put).await.expect(201);
+    lab.key(HOSTILE, Role::Worker, &[HOSTILE]);
+    crate::archives::plan(lab, HOSTILE, 1, HOSTILE);
+    crate::archives::plan_invalid(lab, HOSTILE, 2, HOSTILE);
 }
 
 #[tokio::test]

@@ -30,11 +30,7 @@ fn play(stage: &Stage) -> anyhow::Result<Told> {
                 history.entries.last().map_or("", |event| &event.name),
             ),
         ],
-        look: vec![
-            "task list".to_owned(),
-            format!("why {first}"),
-            format!("item events {first}"),
-        ],
+        look: vec!["task list".to_owned(), format!("why {first}"), format!("item events {first}")],
         pages: vec![format!("/item?at={first}"), "/board".to_owned()],
     })
 }
