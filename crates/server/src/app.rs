@@ -27,6 +27,7 @@ use crate::registry::Registry;
 use crate::repositories::{Nothing, Repositories};
 use crate::session::Sessions;
 use crate::shelf::Shelf;
+use crate::verdicts::Verdicts;
 
 /// How often the keys are read again.
 const KEYS_EVERY: Duration = Duration::from_secs(1);
@@ -52,6 +53,7 @@ struct Inner {
     traffic: Traffic,
     pulse: Pulse,
     pace: Pace,
+    verdicts: Verdicts,
     settings: Settings,
 }
 
@@ -96,6 +98,7 @@ impl App {
             traffic: Traffic::default(),
             pulse: Pulse::default(),
             pace: Pace::default(),
+            verdicts: Verdicts::default(),
             settings,
         }))
     }
@@ -164,6 +167,10 @@ impl App {
 
     pub(crate) fn pace(&self) -> &Pace {
         &self.0.pace
+    }
+
+    pub(crate) fn verdicts(&self) -> &Verdicts {
+        &self.0.verdicts
     }
 
     pub(crate) fn pulse(&self) -> &Pulse {

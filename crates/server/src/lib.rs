@@ -35,6 +35,7 @@ mod router;
 mod session;
 mod shelf;
 mod stream;
+mod verdicts;
 
 pub use app::{App, Settings};
 pub use rates::Rate;
