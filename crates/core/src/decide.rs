@@ -10,6 +10,7 @@ mod claim;
 mod collection;
 mod depend;
 mod desk;
+mod fill;
 mod flow;
 mod follow;
 mod hold;
@@ -48,7 +49,11 @@ pub fn decide(view: &mut View, call: &Call) -> Result<Reply, Stop> {
     let result = answer(&mut desk).and_then(|reply| desk.follow_up().map(|()| reply));
     match result {
         Ok(reply) => {
+            let glanced = desk.glanced.take();
             view.keep();
+            if let Some(glanced) = glanced {
+                view.drop_glanced(&glanced);
+            }
             Ok(reply)
         }
         Err(stop) => {

@@ -27,7 +27,9 @@ pub const FOLLOW_ROWS_MAX: usize = 400;
 /// Entries an errand takes from its list at a time.
 pub const ERRAND_CHUNK_MAX: usize = 200;
 /// Items a robot is asked about at a time when it is registered, changed or removed.
-pub const FILL_ITEMS_MAX: usize = 2_000;
+pub const FILL_ITEMS_MAX: usize = 1_000;
+/// Rows one piece of that may touch.
+pub const FILL_ROWS_MAX: usize = 2_000;
 /// Rounds robots may open on one item by waking each other, on top of one for each robot there is,
 /// before the item is held.
 pub const LOOP_ROUNDS_MAX: u32 = 100;

@@ -10,7 +10,7 @@ mod line;
 mod range;
 mod table;
 
-pub(crate) use line::{Line, Robot};
+pub(crate) use line::{Glanced, Line, Robot};
 pub use range::Ranged;
 pub use table::Table;
 
@@ -254,6 +254,18 @@ macro_rules! sheet {
                     self.dependents.drop_clean(&Target::Task(task));
                     self.items.drop_clean(&item);
                     self.heads.drop_clean(&item);
+                }
+            }
+
+            /// Drops what a robot's registration only looked at: a million items must not drive out
+            /// what others work with.
+            pub(crate) fn drop_glanced(&mut self, glanced: &Glanced) {
+                for item in &glanced.items {
+                    self.items.drop_clean(item);
+                    self.latest_rounds.drop_clean(&(*item, glanced.flow));
+                    for name in &glanced.names {
+                        self.marks.drop_clean(&(*item, name.clone()));
+                    }
                 }
             }
 

@@ -14,6 +14,7 @@ mod line;
 mod lists;
 mod output;
 mod posting;
+mod robots;
 mod running;
 mod serving;
 mod settings;

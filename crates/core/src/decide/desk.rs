@@ -17,7 +17,7 @@ use crate::rows::{
 };
 use crate::task::State;
 use crate::text::{Name, Text, check};
-use crate::view::{Need, Stop, View};
+use crate::view::{Glanced, Need, Stop, View};
 
 /// A result of a rule.
 pub(super) type Rule<T> = Result<T, Stop>;
@@ -32,6 +32,8 @@ pub(super) struct Desk<'a> {
     pub(super) follows: VecDeque<Follow>,
     /// Rows the follow-ups may still touch in this decision.
     pub(super) budget: usize,
+    /// Rows that were only looked at, and will hardly be asked for again.
+    pub(super) glanced: Option<Glanced>,
 }
 
 /// What an event says beyond who and when.
@@ -127,6 +129,7 @@ impl<'a> Desk<'a> {
             actor: call.actor.clone(),
             follows: VecDeque::new(),
             budget: limits::FOLLOW_ROWS_MAX,
+            glanced: None,
         }
     }
 

@@ -243,7 +243,11 @@ fn put_robot(desk: &mut Desk<'_>, home: CollectionId, flow: FlowId, robot: bool)
         row.robots.retain(|f| *f != flow);
     }
     desk.view.collections.put(home, row);
-    desk.follows.push_back(Follow::Fill(flow));
+    let fresh = desk.has_nothing_open(flow);
+    // Whoever asks nothing and has nothing to withdraw need not be asked.
+    if robot || !fresh {
+        desk.follows.push_back(Follow::Fill(flow, fresh));
+    }
     Ok(())
 }
 

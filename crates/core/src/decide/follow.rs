@@ -5,8 +5,8 @@ use super::desk::{Desk, Rule};
 use super::moves::Move;
 use super::trigger::{Occasion, fits};
 use crate::flow::Reference;
-use crate::ids::{BatchId, ErrandId, FlowId, HoldId, ItemId, QueueId, TaskId};
-use crate::limits::{ERRAND_CHUNK_MAX, FILL_ITEMS_MAX};
+use crate::ids::{BatchId, ErrandId, HoldId, ItemId, QueueId, TaskId};
+use crate::limits::ERRAND_CHUNK_MAX;
 use crate::reply::Reply;
 use crate::rows::{Counter, Edge, Errand, Follow, RoundStatus, Target};
 use crate::task::{Cause, State, Verb};
@@ -21,7 +21,7 @@ pub(super) enum Progress {
 }
 
 /// Rows that following one entry touches, roughly: what the budget is counted in.
-const ROWS_PER_ENTRY: usize = 4;
+pub(super) const ROWS_PER_ENTRY: usize = 4;
 
 /// Does the next piece of an errand.
 pub(super) fn run_errand(desk: &mut Desk<'_>, id: ErrandId) -> Rule<Reply> {
@@ -72,7 +72,7 @@ impl Desk<'_> {
             Follow::Rewound(item) => {
                 self.follow_wake(*item, "", Occasion { depth: 0, rewound: true }, cursor)
             }
-            Follow::Fill(flow) => self.follow_fill(*flow, cursor),
+            Follow::Fill(flow, fresh) => self.follow_fill(*flow, *fresh, cursor),
             Follow::Release(hold) => self.follow_release(*hold),
             Follow::Report(batch) => self.report_batch(*batch, cursor),
             Follow::CancelBatch(batch) | Follow::DeleteBatch(batch) => {
@@ -250,37 +250,6 @@ impl Desk<'_> {
             self.ask_robot(robot, item, on)?;
         }
         Ok(Progress::Done)
-    }
-
-    /// Asks one robot about every item of its collection.
-    fn follow_fill(&mut self, flow: FlowId, cursor: i64) -> Rule<Progress> {
-        let Some(robot) = self.robot(flow)? else { return Ok(Progress::Done) };
-        let home = self.flow(flow)?.collection;
-        let after = ItemId(cursor);
-        let items: Vec<ItemId> = {
-            let list = self.view.collection_items.after(&home, Some(&after), FILL_ITEMS_MAX + 1)?;
-            list.take(FILL_ITEMS_MAX + 1).map(|(id, ())| *id).collect()
-        };
-        let chunk = items.get(..FILL_ITEMS_MAX).unwrap_or(&items);
-        let candidates = self.preload_robot(&robot, chunk)?;
-        // As it was before this piece: what is opened here is not withdrawn here.
-        let withdraws = self.may_withdraw(&robot)?;
-        let mut last = cursor;
-        for item in chunk {
-            let before = self.view.events.len();
-            if candidates.binary_search(item).is_ok() {
-                self.ask_robot(&robot, *item, Occasion { depth: 0, rewound: false })?;
-            } else if withdraws {
-                self.withdraw(&robot, *item, false)?;
-            }
-            last = item.0;
-            // Only what was written counts: most items are merely looked at.
-            let written = self.view.events.len() - before;
-            if written > 0 && !self.spend(written * ROWS_PER_ENTRY) {
-                return Ok(Progress::More(last));
-            }
-        }
-        Ok(if items.len() > chunk.len() { Progress::More(last) } else { Progress::Done })
     }
 
     /// Lets the tasks that met a hold go on.

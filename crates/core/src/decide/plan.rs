@@ -74,8 +74,9 @@ impl Desk<'_> {
     /// The newest round of a flow on an item; 0 when there was none.
     pub(super) fn latest_round(&self, key: (ItemId, FlowId)) -> Rule<u32> {
         // A new item has had no round of anything.
-        let head = self.view.heads.get(&key.0)?;
-        if head.is_none_or(|h| h.n == 0) && !self.view.latest_rounds.knows(&key) {
+        if !self.view.latest_rounds.knows(&key)
+            && self.view.heads.get(&key.0)?.is_none_or(|head| head.n == 0)
+        {
             return Ok(0);
         }
         Ok(self.view.latest_rounds.get(&key)?.copied().unwrap_or(0))

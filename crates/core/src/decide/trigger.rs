@@ -30,6 +30,9 @@ pub struct Standing {
 /// Kinds of the items that carry the rules' own records: meant only where a query names them.
 const OWN_KINDS: [&str; 3] = [collection::KIND, flow::SCHEDULE_KIND, batch::KIND];
 
+/// What nobody has taken yet.
+const OPEN: [State; 3] = [State::Waiting, State::Held, State::Ready];
+
 /// Whether a query holds for an item, given how each event name stands.
 pub fn holds(query: &Query, item: &Item, stands: impl Fn(&Name) -> Option<Standing>) -> bool {
     let has = |name: &Name, outcome| stands(name).is_some_and(|s| s.outcome == outcome);
@@ -295,7 +298,7 @@ impl Desk<'_> {
     /// hands runs on and its result is recorded, unless the item was rewound: then it loses its
     /// token. A round that somebody asked for needs no trigger.
     pub(super) fn withdraw(&mut self, robot: &Robot, item: ItemId, rewound: bool) -> Rule<()> {
-        let mut states = vec![State::Waiting, State::Held, State::Ready];
+        let mut states = OPEN.to_vec();
         if rewound {
             states.push(State::Leased);
         }
@@ -318,70 +321,14 @@ impl Desk<'_> {
         Ok(())
     }
 
-    /// Asks for what [`Desk::ask_robot`] will read for many items, wave by wave. Answers those that
-    /// may satisfy the trigger, in order; all others do not.
-    pub(super) fn preload_robot(&self, robot: &Robot, items: &[ItemId]) -> Rule<Vec<ItemId>> {
-        let view = &self.view;
-        self.require(items.iter().filter_map(|id| view.items.missing(id)))?;
-        let mut left: Vec<ItemId> = Vec::with_capacity(items.len());
-        for id in items {
-            if let (Some(query), row) = (&robot.query, self.item(*id)?)
-                && fits(query, row)
-            {
-                left.push(*id);
-            }
-        }
-        // The names that are asked to be there come first: most items are done with after one.
-        for (names, outcome) in [
-            (robot.query.as_ref().map(|q| &q.failed), Outcome::Failure),
-            (robot.query.as_ref().map(|q| &q.success), Outcome::Success),
-        ] {
-            for name in names.into_iter().flatten() {
-                self.require(
-                    left.iter().filter_map(|id| view.marks.missing(&(*id, name.clone()))),
-                )?;
-                let has = |id: &ItemId| {
-                    let mark = view.marks.get(&(*id, name.clone())).ok().flatten();
-                    mark.is_some_and(|m| !m.hidden && m.outcome == outcome)
-                };
-                left.retain(has);
-            }
-        }
-        let names: Vec<&Name> = robot.query.iter().flat_map(|q| q.names()).collect();
-        self.require(left.iter().flat_map(|id| {
-            let marks = names.iter().filter_map(|n| view.marks.missing(&(*id, (*n).clone())));
-            marks.chain(view.heads.missing(id))
-        }))?;
-        self.preload_rounds(robot, if self.may_withdraw(robot)? { items } else { &left })?;
-        Ok(left)
+    /// Whether a flow has nothing that could be withdrawn.
+    pub(super) fn has_nothing_open(&self, flow: FlowId) -> bool {
+        let counts = self.view.queues.iter().filter(|(_, q)| q.flow == flow).map(|(_, q)| q.counts);
+        counts.into_iter().all(|counts| OPEN.iter().all(|state| counts[state.index()] == 0))
     }
 
     /// Whether a robot has anything that could be withdrawn.
     pub(super) fn may_withdraw(&self, robot: &Robot) -> Rule<bool> {
-        Ok(self.robot_count(robot, &[State::Waiting, State::Held, State::Ready])? > 0)
-    }
-
-    fn preload_rounds(&self, robot: &Robot, items: &[ItemId]) -> Rule<()> {
-        let view = &self.view;
-        self.require(items.iter().filter_map(|id| view.heads.missing(id)))?;
-        let flow = robot.flow;
-        self.require(items.iter().filter_map(|id| view.latest_rounds.missing(&(*id, flow))))?;
-        let mut keys = Vec::new();
-        for item in items {
-            let round = self.latest_round((*item, flow))?;
-            for queue in robot.queues.iter().filter(|_| round > 0) {
-                keys.push(TaskKey { item: *item, queue: *queue, part: Text::from(""), round });
-            }
-        }
-        self.require(keys.iter().filter_map(|key| view.task_keys.missing(key)))?;
-        let mut tasks = Vec::new();
-        for key in &keys {
-            tasks.extend(view.task_keys.get(key)?.copied());
-        }
-        self.require(
-            tasks.iter().flat_map(|id| {
-                [view.tasks.missing(id), view.bodies.missing(id)].into_iter().flatten()
-            }),
-        )
+        Ok(self.robot_count(robot, &OPEN)? > 0)
     }
 }

@@ -33,8 +33,9 @@ pub enum Follow {
     Wake(ItemId, u32, Text),
     /// An item was rewound: ask the robots, and take back what is leased on a trigger that is gone.
     Rewound(ItemId),
-    /// A robot was registered, changed or removed: ask it about every item of its collection.
-    Fill(FlowId),
+    /// A robot was registered, changed or removed: ask it about every item of its collection. True
+    /// when it had nothing open then, so that nothing of it has to be withdrawn.
+    Fill(FlowId, bool),
     /// A hold was released: let the tasks that met it go on.
     Release(HoldId),
     /// A batch's members are all settled: compose the report.
@@ -59,7 +60,7 @@ impl Follow {
             Self::Settled(task) | Self::Bind(_, task) | Self::Supersede(task) => Some(*task),
             Self::Wake(_, _, _)
             | Self::Rewound(_)
-            | Self::Fill(_)
+            | Self::Fill(_, _)
             | Self::Release(_)
             | Self::Report(_)
             | Self::CancelBatch(_)

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::flow::{Flow, Query};
-use crate::ids::{CollectionId, FlowId, QueueId, VersionId};
+use crate::ids::{CollectionId, FlowId, ItemId, QueueId, VersionId};
 use crate::text::Name;
 
 /// The lines that somebody asked for.
@@ -35,6 +35,15 @@ pub(crate) struct Robot {
     pub(crate) query: Option<Query>,
     /// The queues of all steps it has or had.
     pub(crate) queues: Vec<QueueId>,
+}
+
+/// Items that a robot was asked about and has nothing to do with.
+#[derive(Debug)]
+pub(crate) struct Glanced {
+    pub(crate) flow: FlowId,
+    pub(crate) items: Vec<ItemId>,
+    /// The events that were looked at.
+    pub(crate) names: Vec<Name>,
 }
 
 impl Memo {

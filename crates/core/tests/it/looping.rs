@@ -42,3 +42,31 @@ fn slow_changes_are_no_loop() {
     }
     lab.run("holds -> ");
 }
+
+#[test]
+fn two_robots_that_touch_and_record_in_turn_are_stopped() {
+    // Neither says that it touches, so nobody could tell beforehand.
+    let mut lab = Lab::new();
+    lab.slices = false;
+    lab.run("flow r success=scan records=one: s\nflow t success=one records=two: s");
+    lab.run("item a\nitem b\nevent a scan ok");
+    let rounds = work(&mut lab, 1_000, true);
+    assert!((100..=300).contains(&rounds), "stopped after {rounds} rounds");
+    lab.run("holds -> 1 Item(ItemId(2))");
+    // Others go on, and the rest of the line with them.
+    lab.run("event b scan ok\nclaim w -> r.s@b\nreport w r.s@b ok\nclaim w -> t.s@b");
+    lab.check_history();
+}
+
+#[test]
+fn two_robots_that_say_so_touch_and_record_and_come_to_rest() {
+    let mut lab = Lab::new();
+    lab.run("flow r success=scan records=one touches absent=one: s");
+    lab.run("flow t success=one records=two touches: s\nitem a\nevent a scan ok");
+    assert_eq!(work(&mut lab, 10, false), 2, "each once");
+    // Somebody else's change concerns only the one that follows the content.
+    lab.run("touch a");
+    assert_eq!(work(&mut lab, 10, false), 1);
+    lab.run("marks a -> one success old, scan success old, two success\nholds -> ");
+    lab.check_history();
+}

@@ -208,7 +208,7 @@ fn paused(view: &View, flow: &FlowRow) -> Result<Option<Paused>, Stop> {
 }
 
 fn filling(view: &View, flow: FlowId, errands: &[Errand]) -> Option<Filling> {
-    let errand = errands.iter().find(|errand| errand.follow == Follow::Fill(flow))?;
+    let errand = errands.iter().find(|e| matches!(e.follow, Follow::Fill(of, _) if of == flow))?;
     let newest = view.counters.get(&Counter::Item).ok().flatten().copied().unwrap_or(1).max(1);
     let percent = ((errand.cursor & NUMBER).saturating_mul(100) / newest).clamp(0, 100);
     let percent = u8::try_from(percent).unwrap_or(100);

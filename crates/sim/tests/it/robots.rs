@@ -4,14 +4,16 @@ use std::time::{Duration, Instant};
 
 use armarius_core::Command;
 use armarius_core::address::ItemAddress;
-use armarius_core::command::PutItem;
+use armarius_core::command::{Claim, Ending, PutItem, Report};
 use armarius_core::decide::{query_holds, standing};
 use armarius_core::event::Outcome;
-use armarius_core::flow::{On, codec};
+use armarius_core::flow::{Class, On, codec};
+use armarius_core::reply::Reply;
 use armarius_core::task::State;
 use armarius_core::text::Name;
 use armarius_engine::seam::Database;
 use armarius_engine::{Engine, Handle, Options, Request};
+use armarius_store::conformance::cluster::Cluster;
 use armarius_store::memory::Shards;
 use armarius_store::{Clock, World};
 
@@ -19,6 +21,8 @@ use crate::differential::complaints;
 
 /// Items of the archive: several pieces of a registration.
 const ITEMS: usize = 6_000;
+/// Items where workers work along.
+const WORKED: usize = 2_500;
 /// How long a registration may take.
 const PATIENCE: Duration = Duration::from_secs(60);
 
@@ -60,13 +64,14 @@ fn send(handle: &Handle, commands: &[Command]) {
     }
 }
 
+fn put(n: usize) -> Command {
+    let (priority, ordinal, types, attributes) = (None, None, None, None);
+    Command::PutItem(PutItem { item: item(n), priority, ordinal, types, attributes })
+}
+
 fn lay_down(handle: &Handle) {
     let collection = Command::PutCollection { name: Name::trusted("c"), notify: Vec::new() };
     handle.call(actor(), None, collection).unwrap();
-    let put = |n| {
-        let (priority, ordinal, types, attributes) = (None, None, None, None);
-        Command::PutItem(PutItem { item: item(n), priority, ordinal, types, attributes })
-    };
     send(handle, &(0..ITEMS).map(put).collect::<Vec<_>>());
     send(
         handle,
@@ -120,7 +125,7 @@ fn check(world: &World) {
     assert!(waiting > ITEMS / 10, "only {waiting} items wait");
 }
 
-fn wait(dump: impl Fn() -> World) -> World {
+fn wait(dump: &impl Fn() -> World) -> World {
     let until = Instant::now() + PATIENCE;
     loop {
         let world = dump();
@@ -136,7 +141,7 @@ pub(crate) fn two_servers_register_and_commit(database: &dyn Database, dump: imp
     let engine = || Engine::start_all(database, Options::default()).unwrap();
     let (one, other) = (engine(), engine());
     together(&one.handle(), &other.handle());
-    check(&wait(dump));
+    check(&wait(&dump));
     one.stop().unwrap();
     other.stop().unwrap();
 }
@@ -173,4 +178,115 @@ fn registration_while_events_come_on_sqlite_forgets_nobody() {
     engine.stop().unwrap();
     let store = armarius_store::Sqlite::open(&path, armarius_store::Options::small()).unwrap();
     check(&store.dump().unwrap());
+}
+
+/// A database on the machine's PostgreSQL.
+fn postgres(shards: u16) -> armarius_store::postgres::Database {
+    let url = format!("{}&shards={shards}", Cluster::shared().fresh_url());
+    armarius_store::postgres::Database::open(&url, Default::default()).unwrap()
+}
+
+/// The shard that has the items.
+fn only_home(database: &armarius_store::postgres::Database) -> World {
+    let worlds = (0..database.shards()).map(|n| database.shard(n).unwrap().dump().unwrap());
+    worlds.max_by_key(|world| world.items.len()).unwrap()
+}
+
+#[test]
+fn registration_on_one_server_while_another_commits_forgets_nobody_on_postgres() {
+    let database = postgres(2);
+    two_servers_register_and_commit(&database, || only_home(&database));
+}
+
+/// Claims and reports until it is told that nothing more will come, and nothing more is there.
+fn work(handle: &Handle, worker: &str, over: &std::sync::atomic::AtomicBool) -> usize {
+    let worker = Name::trusted(worker);
+    let mut granted = 0;
+    let until = Instant::now() + PATIENCE;
+    loop {
+        let last = over.load(std::sync::atomic::Ordering::SeqCst);
+        let claim = Claim {
+            worker: worker.clone(),
+            labels: Vec::new(),
+            steps: Vec::new(),
+            collections: Vec::new(),
+            ways: Vec::new(),
+            max: 50,
+        };
+        let reply = handle.call(worker.clone(), None, Command::Claim(claim)).unwrap();
+        let Reply::Claimed(Some(lease)) = reply else {
+            if last {
+                return granted;
+            }
+            assert!(Instant::now() < until, "the work does not end");
+            std::thread::sleep(Duration::from_millis(3));
+            continue;
+        };
+        granted += lease.tasks.len();
+        let report = |t: &armarius_core::reply::GrantedTask| Request {
+            actor: worker.clone(),
+            idem: None,
+            command: Command::Report(Report {
+                lease: lease.lease,
+                task: t.task,
+                token: t.token,
+                outcome: Ending::Class(Class::Success),
+                detail: None,
+                manifest: None,
+                last: false,
+            }),
+        };
+        for outcome in handle.submit_many(lease.tasks.iter().map(report).collect()) {
+            outcome.unwrap();
+        }
+    }
+}
+
+/// Every item is scanned once, before the robot is registered or while it is, and workers at both
+/// servers take what there is: each item is granted exactly once.
+fn each_is_granted_once(database: &dyn Database, dump: impl Fn() -> World) {
+    let engine = || Engine::start_all(database, Options::default()).unwrap();
+    let (one, other) = (engine(), engine());
+    let (here, there) = (one.handle(), other.handle());
+    let collection = Command::PutCollection { name: Name::trusted("c"), notify: Vec::new() };
+    here.call(actor(), None, collection).unwrap();
+    send(&here, &(0..WORKED).map(put).collect::<Vec<_>>());
+    send(&here, &(0..WORKED).step_by(2).map(|n| event(n, "scan", true)).collect::<Vec<_>>());
+    let over = std::sync::atomic::AtomicBool::new(false);
+    let granted: usize = std::thread::scope(|scope| {
+        let workers = [(&here, "w1"), (&there, "w2")]
+            .map(|(handle, name)| scope.spawn(|| work(handle, name, &over)));
+        let news = scope.spawn(|| {
+            let odd = (0..WORKED).rev().filter(|n| n % 2 == 1);
+            send(&there, &odd.map(|n| event(n, "scan", true)).collect::<Vec<_>>());
+        });
+        here.call(actor(), None, robot(0)).unwrap();
+        news.join().unwrap();
+        drop(wait(&dump));
+        over.store(true, std::sync::atomic::Ordering::SeqCst);
+        workers.into_iter().map(|worker| worker.join().unwrap()).sum()
+    });
+    one.stop().unwrap();
+    other.stop().unwrap();
+    assert_eq!(granted, WORKED);
+    let world = dump();
+    assert_eq!(complaints(&world), Vec::<String>::new());
+    for item in world.items.values().filter(|item| &*item.kind == "page") {
+        let events = world.events.range((item.id, 0)..=(item.id, i64::MAX));
+        let names: Vec<&str> = events.map(|(_, event)| event.name.as_str()).collect();
+        let wanted = ["item.put", "scan", "task.ready", "task.leased", "ocr"];
+        assert_eq!(names, wanted, "item {}", item.key);
+    }
+}
+
+#[test]
+fn each_item_is_granted_once_while_two_servers_register_commit_and_work() {
+    let database = Shards::new(1, Clock::default());
+    each_is_granted_once(&database, || database.dump(0));
+}
+
+#[test]
+fn each_item_is_granted_once_while_two_servers_register_commit_and_work_on_postgres() {
+    let database = postgres(2);
+    each_is_granted_once(&database, || only_home(&database));
 }

@@ -462,7 +462,7 @@ pub fn errand(_: i64, key: i64, variant: i64) -> ((), ErrandId, Errand) {
         Follow::Supersede(TaskId(variant)),
         Follow::Wake(ItemId(variant), 7, text("event", variant)),
         Follow::Rewound(ItemId(variant)),
-        Follow::Fill(FlowId(variant)),
+        Follow::Fill(FlowId(variant), variant % 2 == 1),
         Follow::Release(HoldId(variant)),
         Follow::Report(BatchId(variant)),
         Follow::CancelBatch(BatchId(variant)),

@@ -240,7 +240,7 @@ impl Map {
             | Follow::Rewound(item)
             | Follow::DeleteItem(item)
             | Follow::Reprioritise(item, _) => self.item(*item),
-            Follow::Fill(flow) => self.flow(*flow),
+            Follow::Fill(flow, _) => self.flow(*flow),
             Follow::Release(hold) => self.hold(*hold),
             Follow::Report(batch)
             | Follow::CancelBatch(batch)

@@ -14,6 +14,11 @@ use super::cells::Cells;
 use super::fault::{Answer, OrFault as _, corrupt};
 use super::words::Words;
 
+/// From so many on, neighbours are read in one go.
+const NEAR_MIN: usize = 32;
+/// The largest mean step between them.
+const NEAR_STEP_MAX: usize = 4;
+
 /// A connection with its words.
 #[derive(Debug)]
 pub(super) struct Desk {
@@ -136,6 +141,36 @@ impl Desk {
         Ok(())
     }
 
+    /// As [`Desk::find`], for rows that stand in the order of these keys: many neighbours are read
+    /// in one go. `between` reads everything from its first to its second parameter, key first.
+    pub(super) fn find_near<K, R>(
+        &self,
+        (table, one, between): (&'static str, &'static str, &'static str),
+        keys: &[K],
+        note: &mut Table<K, R>,
+        number: impl Fn(&K) -> i64,
+        read: impl Fn(&Cells<'_>) -> Answer<(K, R)>,
+    ) -> Answer<()>
+    where
+        K: Ord + std::hash::Hash + Clone,
+    {
+        let numbers: Vec<i64> = keys.iter().map(&number).collect();
+        let Some(ends) = near(&numbers) else {
+            let bind = |key: &K| Ok(Some((number(key),)));
+            return self.find((table, one), keys, note, bind, |cells| Ok(read(cells)?.1));
+        };
+        self.each(table, between, ends, |cells| {
+            if numbers.binary_search(&cells.int(0)?).is_ok() {
+                let (key, row) = read(cells)?;
+                note.load(key, Some(row));
+            }
+            Ok(())
+        })?;
+        // What was found is not overwritten.
+        keys.iter().for_each(|key| note.load(key.clone(), None));
+        Ok(())
+    }
+
     /// The entries of a list, `n` of them, and whether there are no more. The statement's last
     /// parameter is the limit, which `params` gets.
     pub(super) fn stretch<K, R, P: Params>(
@@ -221,6 +256,13 @@ impl Desk {
         }
         Ok(())
     }
+}
+
+/// The first and last of many ascending numbers that have few others between them.
+pub(super) fn near(numbers: &[i64]) -> Option<(i64, i64)> {
+    let (first, last) = (*numbers.first()?, *numbers.last()?);
+    let span = usize::try_from(last.checked_sub(first)?).ok()?;
+    (numbers.len() >= NEAR_MIN && span / NEAR_STEP_MAX < numbers.len()).then_some((first, last))
 }
 
 /// A row whose identity is fixed was given another one: rows and rules disagree.

@@ -218,7 +218,8 @@ impl Place {
         }
     }
 
-    fn path(&self) -> Option<PathBuf> {
+    /// The file, if it is one.
+    pub(super) fn path(&self) -> Option<PathBuf> {
         match self {
             Self::At(StoreAt::Sqlite(path)) => Some(path.clone()),
             Self::At(StoreAt::Memory | StoreAt::Postgres(_)) => None,

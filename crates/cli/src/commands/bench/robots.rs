@@ -1,6 +1,8 @@
 //! `armarius bench robots`: what events cost with many robots, and how quickly a robot is asked
 //! about an archive that was there before it.
 
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::bail;
@@ -13,9 +15,13 @@ use armarius_core::task::State;
 use armarius_core::text::Name;
 use armarius_core::view::{Need, View};
 use armarius_engine::{Handle, Request};
+use armarius_wire::v1::Page;
+use armarius_wire::v1::item::{Find, Item};
+use armarius_wire::v1::robot;
 
 use super::engine::{Place, per_second};
 use super::figures::{Latencies, grouped};
+use crate::own::Server;
 
 /// Commands sent at a time.
 const BULK: u64 = 1_000;
@@ -23,6 +29,10 @@ const BULK: u64 = 1_000;
 const MATCHING: u64 = 100;
 /// Events of which each is waited for.
 const SINGLE: u64 = 200;
+/// The bystander rests so long between two events.
+const REST: Duration = Duration::from_millis(2);
+/// First pages that are looked for.
+const FINDS: u64 = 200;
 
 /// Adds events to items of a small and of a large archive, then registers robots on it.
 #[derive(Debug, clap::Args)]
@@ -89,7 +99,12 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
     );
     bench.fill(args.items, &mut tell)?;
     bench.matches((args.items / 10).max(1), &mut tell)?;
+    let home = bench.home("archive");
+    drop(bench);
     engine.stop().map_err(|fatal| anyhow::anyhow!("the engine failed: {fatal}"))?;
+    if let Some(file) = place.path() {
+        find(&format!("sqlite:{}", file.display()), &home, args.items, &mut tell)?;
+    }
     if args.json {
         println!("{}", serde_json::Value::Object(told));
     }
@@ -243,11 +258,15 @@ impl Bench {
     /// A robot comes to an archive that is there already, and goes again.
     fn fill(&self, items: u64, tell: &mut Tell<'_>) -> anyhow::Result<()> {
         let query = Query { success: vec![Name::trusted("scanned")], ..Query::default() };
-        let began = Instant::now();
-        self.robot("archive", "late", "late", query)?;
-        let first = self.wait_for_first("late", began)?;
-        self.wait_for_errands()?;
-        let seconds = began.elapsed().as_secs_f64();
+        let (mut first, mut seconds) = (Duration::ZERO, 0.0);
+        let beside = self.beside(|| {
+            let began = Instant::now();
+            self.robot("archive", "late", "late", query)?;
+            first = self.wait_for_first("late", began)?;
+            self.wait_for_errands()?;
+            seconds = began.elapsed().as_secs_f64();
+            Ok(())
+        })?;
         let rate = per_second(items, seconds);
         let first = first.as_millis();
         let text = format!(
@@ -261,34 +280,74 @@ impl Bench {
             "seconds": seconds,
             "items_per_s": rate,
             "first_work_ms": u64::try_from(first)?,
+            "beside": beside.json(),
         });
-        tell("registered", value, text);
-        let began = Instant::now();
-        let (collection, flow) = (self.home("archive"), Name::trusted("late"));
-        self.handle.call(Self::actor(), None, Command::RemoveFlow { collection, flow })?;
-        self.wait_for_errands()?;
-        let seconds = began.elapsed().as_secs_f64();
+        tell("registered", value, format!("{text}; {}", beside.text()));
+        let beside = self.beside(|| {
+            let began = Instant::now();
+            let (collection, flow) = (self.home("archive"), Name::trusted("late"));
+            self.handle.call(Self::actor(), None, Command::RemoveFlow { collection, flow })?;
+            self.wait_for_errands()?;
+            seconds = began.elapsed().as_secs_f64();
+            Ok(())
+        })?;
         let rate = per_second(items, seconds);
-        let text = format!("and removed: {seconds:.2} s, {} items/s", grouped(rate));
-        tell("removed", serde_json::json!({ "seconds": seconds, "items_per_s": rate }), text);
+        let text =
+            format!("and removed: {seconds:.2} s, {} items/s; {}", grouped(rate), beside.text());
+        let value = serde_json::json!({
+            "seconds": seconds, "items_per_s": rate, "beside": beside.json(),
+        });
+        tell("removed", value, text);
         Ok(())
+    }
+
+    /// Runs something while a bystander adds one event after another to the same archive.
+    fn beside(&self, work: impl FnOnce() -> anyhow::Result<()>) -> anyhow::Result<Beside> {
+        let before = self.handle.stats();
+        let over = AtomicBool::new(false);
+        let others = std::thread::scope(|scope| {
+            let bystander = scope.spawn(|| {
+                let mut took = Latencies::default();
+                while !over.load(Ordering::Relaxed) {
+                    let began = Instant::now();
+                    self.handle.call(Self::actor(), None, self.event(1, "nobody"))?;
+                    took.note(began.elapsed());
+                    std::thread::sleep(REST);
+                }
+                Ok(took)
+            });
+            let worked = work();
+            over.store(true, Ordering::Relaxed);
+            let others = bystander.join().map_err(|_| anyhow::anyhow!("the bystander panicked"))?;
+            worked.and(others)
+        })?;
+        let slow = self.handle.stats().commits_slow - before.commits_slow;
+        Ok(Beside { others, slow })
     }
 
     /// A robot that every item waits for.
     fn matches(&self, items: u64, tell: &mut Tell<'_>) -> anyhow::Result<()> {
         self.collection("all")?;
         self.lay_in("all", 0, items)?;
-        let began = Instant::now();
-        self.robot("all", "each", "each", Query::default())?;
-        self.wait_for_errands()?;
-        let seconds = began.elapsed().as_secs_f64();
+        let mut seconds = 0.0;
+        let beside = self.beside(|| {
+            let began = Instant::now();
+            self.robot("all", "each", "each", Query::default())?;
+            self.wait_for_errands()?;
+            seconds = began.elapsed().as_secs_f64();
+            Ok(())
+        })?;
         let rate = per_second(items, seconds);
         let text = format!(
-            "a robot that all of {} items wait for: {seconds:.2} s, {} tasks/s",
+            "a robot that all of {} items wait for: {seconds:.2} s, {} tasks/s; {}",
             grouped(items),
-            grouped(rate)
+            grouped(rate),
+            beside.text()
         );
-        tell("matched", serde_json::json!({ "seconds": seconds, "tasks_per_s": rate }), text);
+        let value = serde_json::json!({
+            "seconds": seconds, "tasks_per_s": rate, "beside": beside.json(),
+        });
+        tell("matched", value, text);
         Ok(())
     }
 
@@ -325,4 +384,55 @@ impl Bench {
             std::thread::sleep(Duration::from_millis(2));
         }
     }
+}
+
+/// How it went for somebody who adds single events meanwhile.
+struct Beside {
+    others: Latencies,
+    /// Commits above 100 ms.
+    slow: u64,
+}
+
+impl Beside {
+    fn text(&self) -> String {
+        let [p50, p99] = [50.0, 99.0].map(|p| self.others.clone().percentile(p));
+        format!("others' events p50 {p50} µs, p99 {p99} µs, commits above 100 ms: {}", self.slow)
+    }
+
+    fn json(&self) -> serde_json::Value {
+        let [p50, p99] = [50.0, 99.0].map(|p| self.others.clone().percentile(p));
+        serde_json::json!({ "p50_us": p50, "p99_us": p99, "commits_above_100_ms": self.slow })
+    }
+}
+
+/// First pages of what people look for, through a server on the same store.
+fn find(store: &str, home: &Name, items: u64, tell: &mut Tell<'_>) -> anyhow::Result<()> {
+    let more = ["--listen", "127.0.0.1:0", "--store", store].map(str::to_owned);
+    let server = Server::start(Path::new("."), "serve", &more)?;
+    let client = server.client();
+    let list = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
+    for (key, what, success, absent) in [
+        ("find_marked", "an event that 1 % have", list(&["scanned"]), Vec::new()),
+        ("find_both", "that and one they have not", list(&["scanned"]), list(&["end-0"])),
+        ("find_absent", "an event that all have not", Vec::new(), list(&["nothing"])),
+    ] {
+        let query = robot::Query { success, absent, ..Default::default() };
+        let find = Find { collection: home.to_string(), query, cursor: None, max: Some(100) };
+        let mut took = Latencies::default();
+        for _ in 0..FINDS {
+            let began = Instant::now();
+            let page: Page<Item> = client.post("items/find", &find)?;
+            took.note(began.elapsed());
+            if page.entries.is_empty() {
+                bail!("nothing was found by {what}");
+            }
+        }
+        let [p50, max] = [50.0, 100.0].map(|p| took.percentile(p));
+        let text = format!(
+            "{:>10} items, first 100 by {what}: p50 {p50} µs, at most {max} µs",
+            grouped(items)
+        );
+        tell(key, serde_json::json!({ "p50_us": p50, "max_us": max }), text);
+    }
+    Ok(())
 }

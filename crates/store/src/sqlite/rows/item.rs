@@ -1,5 +1,7 @@
 //! Items and their marks.
 
+use std::collections::BTreeMap;
+
 use armarius_core::event::Outcome;
 use armarius_core::ids::{CollectionId, ItemId};
 use armarius_core::rows::{Item, ItemKey, Mark};
@@ -7,7 +9,7 @@ use armarius_core::text::Name;
 use armarius_core::view::View;
 
 use crate::sqlite::cells::{Cells, list_text};
-use crate::sqlite::desk::{Desk, Sql};
+use crate::sqlite::desk::{Desk, Sql, near};
 use crate::sqlite::fault::Answer;
 
 macro_rules! item_columns {
@@ -30,6 +32,7 @@ pub(in crate::sqlite) const MARKS_OF_ITEMS: &str =
 pub(in crate::sqlite) const ITEMS_AFTER: &str =
     concat!(item_columns!(), " where collection = ?1 and id > ?2 order by id limit ?3");
 const ITEM: &str = concat!(item_columns!(), " where id = ?1");
+const ITEMS_BETWEEN: &str = concat!(item_columns!(), " where id >= ?1 and id <= ?2");
 const ITEM_BY_KEY: &str = "select id from item where collection = ?1 and kind = ?2 and key = ?3";
 const IDS_AFTER: &str =
     "select id from item where collection = ?1 and id > ?2 order by id limit ?3";
@@ -39,6 +42,11 @@ const MARK_NAMES_AFTER: &str = "select word.text from mark join word on word.id 
 const MARKED_AFTER: &str = "select item from mark
      where name = ?1 and outcome = ?2 and item > ?3 order by item limit ?4";
 const MARK: &str = concat!(mark_columns!(), " where item = ?1 and name = ?2");
+/// Marks of one name and outcome: no other marks of the items between are touched.
+const MARKS_BETWEEN: &str = concat!(
+    mark_columns!(),
+    " indexed by mark_name where name = ?1 and outcome = ?2 and item >= ?3 and item <= ?4"
+);
 
 // An item's natural key and first sight never change, so the index over them is not touched.
 const ITEM_SQL: Sql = Sql {
@@ -86,7 +94,13 @@ pub(in crate::sqlite) fn write(desk: &Desk, view: &View) -> Answer<()> {
 }
 
 pub(in crate::sqlite) fn load(desk: &Desk, keys: &[ItemId], view: &mut View) -> Answer<()> {
-    desk.find(("item", ITEM), keys, &mut view.items, |k| Ok(Some((k.0,))), item_of)
+    desk.find_near(
+        ("item", ITEM, ITEMS_BETWEEN),
+        keys,
+        &mut view.items,
+        |k| k.0,
+        |cells| item_of(cells).map(|item| (item.id, item)),
+    )
 }
 
 pub(in crate::sqlite) fn load_keys(desk: &Desk, keys: &[ItemKey], view: &mut View) -> Answer<()> {
@@ -105,9 +119,37 @@ pub(in crate::sqlite) fn load_marks(
     keys: &[(ItemId, Name)],
     view: &mut View,
 ) -> Answer<()> {
+    load_near_marks(desk, keys, view)?;
+    let left: Vec<(ItemId, Name)> =
+        keys.iter().filter(|key| !view.marks.knows(key)).cloned().collect();
     let bind =
         |(item, name): &(ItemId, Name)| Ok(desk.known_word(name)?.map(|name| (item.0, name)));
-    desk.find(("mark", MARK), keys, &mut view.marks, bind, |cells| Ok(mark_of(cells)?.1))
+    desk.find(("mark", MARK), &left, &mut view.marks, bind, |cells| Ok(mark_of(cells)?.1))
+}
+
+/// Marks of one name that many neighbouring items may have: one after another in their index.
+fn load_near_marks(desk: &Desk, keys: &[(ItemId, Name)], view: &mut View) -> Answer<()> {
+    let mut by_name: BTreeMap<&Name, Vec<i64>> = BTreeMap::new();
+    for (item, name) in keys {
+        by_name.entry(name).or_default().push(item.0);
+    }
+    for (name, items) in by_name {
+        let (Some((first, last)), Some(word)) = (near(&items), desk.known_word(name)?) else {
+            continue;
+        };
+        for outcome in [Outcome::Success, Outcome::Failure].map(outcome_code) {
+            desk.each("mark", MARKS_BETWEEN, (word, outcome, first, last), |cells| {
+                if items.binary_search(&cells.int(0)?).is_ok() {
+                    let (key, mark) = mark_of(cells)?;
+                    view.marks.load(key, Some(mark));
+                }
+                Ok(())
+            })?;
+        }
+        // What was found is not overwritten.
+        items.iter().for_each(|item| view.marks.load((ItemId(*item), name.clone()), None));
+    }
+    Ok(())
 }
 
 pub(in crate::sqlite) fn load_of_collection(

@@ -1,5 +1,7 @@
 //! Tasks: bodies that never change and the small rows that do.
 
+use std::collections::BTreeMap;
+
 use armarius_core::ids::{
     BatchId, FlowId, HoldId, ItemId, QueueId, TaskId, Time, Token, VersionId,
 };
@@ -100,9 +102,8 @@ const BY_KEY: &str =
     "select id from body where item = ?1 and queue = ?2 and part = ?3 and round = ?4";
 const OF_ITEM: &str = "select id from body where item = ?1 and id > ?2 order by id limit ?3";
 // One seek per queue of the flow; there are as many as it has steps.
-const LATEST_ROUND: &str =
-    "select max(newest) from (select (select max(round) from body where item = ?1 and
-     queue = queue.id) as newest from queue where queue.flow = ?2)";
+const LATEST_ROUND: &str = "select max(round) from body where item = ?1 and queue = ?2";
+const QUEUES: &str = "select id from queue where flow = ?1";
 
 const BODY_SQL: Sql = Sql {
     table: "body",
@@ -222,16 +223,20 @@ pub(in crate::sqlite) fn load_latest_rounds(
     if keys.is_empty() {
         return Ok(());
     }
+    let mut queues: BTreeMap<FlowId, Vec<i64>> = BTreeMap::new();
     let mut newest = desk.prepare(LATEST_ROUND)?;
     for (item, flow) in keys {
-        let mut rows = newest.query((item.0, flow.0)).or_fault()?;
-        let round = match rows.next().or_fault()? {
-            Some(row) => {
+        if !queues.contains_key(flow) {
+            queues.insert(*flow, desk.all("queue", QUEUES, (flow.0,), |cells| cells.int(0))?);
+        }
+        let mut round: Option<u32> = None;
+        for queue in queues.get(flow).into_iter().flatten() {
+            let mut rows = newest.query((item.0, queue)).or_fault()?;
+            if let Some(row) = rows.next().or_fault()? {
                 let cells = Cells::new(desk, "body", row);
-                cells.maybe_int(0)?.map(|_| cells.small(0)).transpose()?
+                round = round.max(cells.maybe_int(0)?.map(|_| cells.small(0)).transpose()?);
             }
-            None => None,
-        };
+        }
         view.latest_rounds.load((*item, *flow), round);
     }
     Ok(())
