@@ -115,7 +115,12 @@ pub(crate) async fn export(
 }
 
 /// Asks for the revisions of a page together instead of one by one.
-pub(crate) fn gather(look: &mut Look<'_>, archive: &Name, bottom: i64, top: i64) -> Result<(), Lost> {
+pub(crate) fn gather(
+    look: &mut Look<'_>,
+    archive: &Name,
+    bottom: i64,
+    top: i64,
+) -> Result<(), Lost> {
     let home = look.ask(|view| Ok(view.collection_names.get(archive)?.copied()))?;
     let Some(collection) = home else { return Ok(()) };
     let key = |revision| {
