@@ -61,6 +61,7 @@ impl Script {
     }
 
     /// The step of a card; nothing when there is no occasion for it.
+    // tidy: long because every card has its line
     pub(super) fn play(&mut self, card: Card) -> Option<Step> {
         let command = match card {
             Card::Submit | Card::Parts | Card::After | Card::Member | Card::Delayed => {
