@@ -18,7 +18,7 @@ pub(crate) mod report;
 pub(crate) mod revision;
 pub(crate) mod robot;
 pub(crate) mod round;
-mod savings;
+pub(crate) mod savings;
 pub(crate) mod schedule;
 pub(crate) mod status;
 pub(crate) mod task;

@@ -66,7 +66,7 @@ pub(crate) async fn log(
         for revision in (bottom..=top).rev() {
             entries.extend(read(look, &name, revision)?.map(|planned| planned.revision));
         }
-        savings::note(&mut entries);
+        savings::note(&mut entries.iter_mut().collect::<Vec<_>>());
         let next = (bottom > row.first).then(|| bottom.to_string());
         Ok(Page { entries, next })
     };

@@ -7,7 +7,7 @@ use armarius_wire::v1::archive::{Revision, Task};
 use armarius_wire::v1::time;
 
 /// Notes at each superseded task what that saved, as far as these revisions tell.
-pub(super) fn note(revisions: &mut [Revision]) {
+pub(crate) fn note(revisions: &mut [&mut Revision]) {
     let mut took: BTreeMap<String, Vec<u64>> = BTreeMap::new();
     for task in revisions.iter().flat_map(|revision| &revision.tasks) {
         if task.state == "done"
@@ -54,9 +54,9 @@ mod tests {
     }
 
     fn saved(tasks: Vec<Task>) -> Vec<Option<u64>> {
-        let mut revisions = [Revision { tasks, ..Revision::default() }];
-        note(&mut revisions);
-        revisions[0].tasks.iter().map(|task| task.saved_ms).collect()
+        let mut revision = Revision { tasks, ..Revision::default() };
+        note(&mut [&mut revision]);
+        revision.tasks.iter().map(|task| task.saved_ms).collect()
     }
 
     #[test]

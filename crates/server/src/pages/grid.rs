@@ -18,8 +18,7 @@ use serde::Deserialize;
 use super::archive::{state, trust_form, urgent_forms};
 use super::frame::page;
 use super::parts::{
-    ago, badge, between, collection_link, count, lasting, length, revision_badge, revision_href,
-    took,
+    ago, badge, between, collection_link, count, lasting, revision_badge, revision_href, took,
 };
 use super::task::tree;
 use crate::api;
@@ -113,10 +112,13 @@ fn read(look: &mut Look<'_>, caller: &Caller, name: &str, at: Option<i64>) -> Re
     let span = api::revision::span(&row, at.map(|at| at.max(row.first)), REVISIONS_MAX);
     let youngest = api::revision::span(&row, None, 1).1;
     let name = Name::new(name)?;
+    api::revision::gather(look, &name, span.0, span.1)?;
     let mut rows = Vec::new();
     for number in (span.0..=span.1).rev() {
         rows.push(Row { number, planned: api::revision::read(look, &name, number)? });
     }
+    let told = rows.iter_mut().filter_map(|row| row.planned.as_mut());
+    api::savings::note(&mut told.map(|planned| &mut planned.revision).collect::<Vec<_>>());
     let known = rows.iter().filter_map(known).collect::<Vec<_>>();
     let versions = versions(look, &known)?;
     Ok(Whole { archive, held_back, rows, versions, span, youngest })
@@ -302,8 +304,14 @@ fn cell(planned: &Planned, place: usize, edges: &Edges) -> Markup {
             (by, Some(id), _) => span.by { "by " a href={ "/task?id=" (id) } { (by_whom(by)) } },
             (by, None, _) => span.by { "by " (by_whom(by)) },
         }
-        @if !task.cause.is_empty() && task.superseded_by.is_empty() { span.by { (task.cause) } }
+        @if !task.cause.is_empty() && task.superseded_by.is_empty() { span.by { (task.cause)
+            @if let Some(code) = failed_with(task) { ", exit " (code) } } }
     } }
+}
+
+/// What the program of a failed task ended with.
+pub(super) fn failed_with(task: &Task) -> Option<i64> {
+    task.exit_code.filter(|_| task.state == "failed")
 }
 
 /// The state of a task of a revision; one that was replaced says so.
@@ -376,28 +384,15 @@ fn after(own: &Planned, earlier: &[&Planned], name: &str, step: Option<&Step>) -
 /// What superseding saved among these revisions.
 fn saved(rows: &[Row]) -> Markup {
     let tasks = rows.iter().filter_map(known).flat_map(|planned| &planned.revision.tasks);
-    let (mut superseded, mut stopped, mut micros) = (0_u64, 0_u64, 0_u64);
-    let mut finished: BTreeMap<&str, (u64, u64)> = BTreeMap::new();
-    let tasks: Vec<&Task> = tasks.collect();
-    for task in tasks.iter().filter(|task| task.state == "done") {
-        if let Some(took) = between(&task.started_at, &task.ended_at) {
-            let sum = finished.entry(&task.name).or_default();
-            *sum = (sum.0 + took, sum.1 + 1);
-        }
-    }
-    for task in tasks.iter().filter(|task| !task.superseded_by.is_empty()) {
-        superseded += 1;
-        stopped += u64::from(!task.started_at.is_empty());
-        let mean = finished.get(&*task.name).map_or(0, |(sum, n)| sum / n);
-        let spent = between(&task.started_at, &task.ended_at).unwrap_or(0);
-        micros += mean.saturating_sub(spent);
-    }
-    let whole = |n: u64| count(i64::try_from(n).unwrap_or(i64::MAX));
-    html! { @if superseded > 0 { p.note {
-        b { (whole(superseded)) " superseded" } " on this page: "
-        (whole(superseded - stopped)) " never ran, " (whole(stopped))
-        " stopped while they ran."
-        @if micros >= 1_000_000 { " By the mean time of those that finished, that saved about "
-            b { (length(micros / 1_000_000)) } " of work." }
+    let superseded: Vec<&Task> = tasks.filter(|task| !task.superseded_by.is_empty()).collect();
+    let stopped = superseded.iter().filter(|task| !task.started_at.is_empty()).count();
+    let known: Vec<u64> = superseded.iter().filter_map(|task| task.saved_ms).collect();
+    let unknown = superseded.len() - known.len();
+    html! { @if !superseded.is_empty() { p.note {
+        b { (superseded.len()) " superseded" } " on this page: "
+        (superseded.len() - stopped) " never ran, " (stopped) " stopped while they ran."
+        @if !known.is_empty() { " Judged by those that came to their end, that saved about "
+            b { (took(known.iter().sum::<u64>().saturating_mul(1_000))) } " of work"
+            @if unknown > 0 { ", not counting " (unknown) " whose like never did" } "." }
     } } }
 }

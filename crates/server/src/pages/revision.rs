@@ -13,7 +13,7 @@ use serde::Deserialize;
 
 use super::drawing::{self, Edge, Node};
 use super::frame::page;
-use super::grid::{Versions, badge_of, by_whom, place_of, step_of, versions};
+use super::grid::{Versions, badge_of, by_whom, failed_with, place_of, step_of, versions};
 use super::parts::{
     ago, archive_link, between, count, lasting, revision_badge, revision_href, said, took,
 };
@@ -191,7 +191,8 @@ fn tasks(tasks: &[Task]) -> Markup {
                 th scope="row" { a href={ "/task?id=" (task.task) } { (task.name) }
                     @if task.round > 1 { " " span.quiet { "~" (task.round) } } }
                 td { (badge_of(task)) @match task.superseded_by.as_str() {
-                    "" => { " " span.quiet { (task.cause) } },
+                    "" => { " " span.quiet { (task.cause) @if let Some(code) = failed_with(task)
+                        { ", exit " (code) } } },
                     by => { " by " (by_whom(by)) },
                 } }
                 td { @match between(&task.started_at, &task.ended_at) {
