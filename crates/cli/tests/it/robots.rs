@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::lab::{Lab, Running, read_soon};
 
 /// Items of a registration that is interrupted: several pieces.
-const MANY: usize = 5_000;
+const MANY: usize = 3_000;
 
 /// A folder with a server, on either store.
 struct Place {
@@ -99,7 +99,7 @@ fn a_robot_s_life_is_the_same_on_both_stores() {
         scanned(lab, "bad");
         lab.wait("ocr.s@maps/page/bad", &["failed"]);
         let why = lab.detail("maps/page/bad", "ocr");
-        assert_eq!(why["exit"], 3, "{why}");
+        assert_eq!(why["exit_code"], 3, "{why}");
         assert_eq!(found(lab, &["--failed", "ocr"]), ["bad"]);
         lab.ok(&["rewind", "maps/page/bad"]);
         lab.wait("ocr.s@maps/page/bad~2", &["failed"]);
@@ -143,11 +143,11 @@ fn a_hung_robot_that_goes_on_after_its_lease_lapsed_changes_nothing() {
              while [ $ARMARIUS_ATTEMPT = 1 ] && ! [ -e {at}/go ]; do sleep 0.02; done"
         );
         robot(lab, "", &script);
-        let hung = lab.start(&["work", "--name", "hung"], "worker");
+        let hung = lab.start(&["work", "--worker", "hung"], "worker");
         scanned(lab, "p1");
         read_soon(&marks.join("begun.1"));
         hung.signal(Signal::STOP);
-        let mut other = lab.start(&["work", "--name", "other"], "worker");
+        let mut other = lab.start(&["work", "--worker", "other"], "worker");
         lab.wait("ocr.s@maps/page/p1", &["done"]);
         lab.write("marks/go", "");
         hung.signal(Signal::CONT);
@@ -180,7 +180,7 @@ fn two_instances_of_a_singleton_take_turns_and_one_survives_the_other() {
              mkdir {at}/lock || echo $ARMARIUS_ITEM_KEY >> {at}/both; sleep 0.05; rmdir {at}/lock"
         );
         robot(lab, "singleton: true\nmax_items: 1", &script);
-        let work = |name: &str| lab.start(&["work", "--name", name, "--slots", "4"], "worker");
+        let work = |name: &str| lab.start(&["work", "--worker", name, "--slots", "4"], "worker");
         let mut first = work("first");
         scanned(lab, "p1");
         read_soon(&marks.join("begun"));
