@@ -1,5 +1,5 @@
-//! A robot comes to an archive, changes or leaves: it is asked about every item that is there, piece
-//! by piece, while other work goes on.
+//! A robot comes to an archive, changes or leaves: it is asked about every item that is there,
+//! piece by piece, while other work goes on.
 //!
 //! A piece asks for what it needs in waves, all items at once, and most items are done with after
 //! one look at an event that is not there.
