@@ -7,6 +7,7 @@
 
 pub mod chain;
 pub mod clock;
+mod codes;
 mod grips;
 mod order;
 mod refs;

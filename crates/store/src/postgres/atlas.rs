@@ -4,12 +4,13 @@ use armarius_core::ids::Time;
 use armarius_core::text::Name;
 use armarius_engine::seam::{Atlas, Head, Heads, StoreError, Thing};
 
-use super::cells::{Cells, lease_bytes};
+use super::cells::Cells;
 use super::database::default_place;
 use super::desk::{Desk, Mode};
 use super::fault::Answer;
 use super::table::Table;
 use super::wire::{Cell, Kind, Script};
+use crate::codes::lease_bytes;
 
 const PLACE: &str = "select shard from place where name = $1";
 // The shard that has something of this number.

@@ -1,7 +1,5 @@
 //! One row as the database returned it, believed only after a check.
 
-use std::ops::Deref;
-
 use armarius_core::event::{Hash, Outcome};
 use armarius_core::ids::{LeaseId, Time};
 use armarius_core::task::State;
@@ -242,31 +240,4 @@ fn list_of(bytes: &[u8]) -> Option<Vec<Option<i64>>> {
         at += length;
     }
     Some(list)
-}
-
-/// A lease's name as it is stored: big-endian, so that it sorts as the number does.
-pub(super) fn lease_bytes(id: LeaseId) -> [u8; 16] {
-    id.0.to_be_bytes()
-}
-
-/// A JSON array of texts as it is stored.
-pub(super) fn list_text<T: Deref<Target = str>>(list: &[T]) -> Answer<String> {
-    if list.is_empty() {
-        return Ok(String::new());
-    }
-    let list: Vec<&str> = list.iter().map(|text| &**text).collect();
-    serde_json::to_string(&list).map_err(|e| corrupt(format!("a list cannot be written: {e}")))
-}
-
-/// A JSON array of numbers as it is stored.
-pub(super) fn numbers_text(list: impl Iterator<Item = i64>) -> String {
-    let list: Vec<String> = list.map(|n| n.to_string()).collect();
-    if list.is_empty() { String::new() } else { format!("[{}]", list.join(",")) }
-}
-
-/// Position of a value in the list of its choices.
-pub(super) fn position<T: PartialEq>(choices: &[T], value: &T) -> i64 {
-    let at = choices.iter().position(|c| c == value);
-    // Every choice is in its list, which is written right beside the type.
-    at.and_then(|at| i64::try_from(at).ok()).unwrap_or(-1)
 }

@@ -13,11 +13,12 @@ use armarius_core::ids::{LeaseId, TaskId, Token};
 use armarius_engine::output::{About, OutputError, OutputKey, Outputs, Piece};
 use armarius_engine::seam::StoreError;
 
-use super::cells::{int_of, lease_bytes};
+use super::cells::int_of;
 use super::fault::{Answer, corrupt, fault};
 use super::pool::Pool;
 use super::wire::{Grid, Kind, Reply, Row, Script, Trouble};
 use crate::clock::tick;
+use crate::codes::lease_bytes;
 use crate::output::pack::{add, pack, unpack};
 
 /// Bytes of one chunk.

@@ -16,6 +16,7 @@ use super::fault::Answer;
 use super::load;
 use super::rows::{batch, counter, event, item, task};
 use super::wire::{Kind, Script};
+use crate::codes::{outcome_code, state_code};
 
 /// Reads what is committed, in one shard or in several.
 #[derive(Debug)]
@@ -134,7 +135,7 @@ impl Reader for PostgresReader {
             let mut script = Script::default();
             script
                 .with_list(Kind::I4, ids)?
-                .with(Kind::I2, item::outcome_code(outcome))?
+                .with(Kind::I2, outcome_code(outcome))?
                 .with(Kind::I8, after.0)?
                 .with(Kind::I8, limit(max))?
                 .ask(item::MARKED_AFTER)?;
@@ -290,7 +291,7 @@ fn ask(
     script
         .with(Kind::I8, below)?
         .with_list(Kind::I8, filter.queues.iter().map(|QueueId(id)| *id))?
-        .with_list(Kind::I2, states.iter().map(|s| event::state_code(*s)))?
+        .with_list(Kind::I2, states.iter().map(|s| state_code(*s)))?
         .with(Kind::I8, filter.item.map(|i| i.0))?
         .with(Kind::I8, filter.batch.map(|b| b.0))?
         .with(Kind::I8, limit(filter.max))?

@@ -13,13 +13,14 @@ use armarius_core::ids::{BatchId, HoldId, ItemId, LeaseId, QueueId, TaskId, Vers
 use armarius_core::rows::{RoundKey, Target, Version};
 use armarius_core::text::Text;
 
-use super::cells::{Cells, lease_bytes};
+use super::cells::Cells;
 use super::desk::Desk;
 use super::fault::{Answer, OrFault as _};
 use super::inspect::Watch;
 use super::rows::{
     batch, collection, counter, edge, errand, event, flow, hold, item, lease, line, round, task,
 };
+use crate::codes::lease_bytes;
 use crate::world::World;
 
 /// How large the pieces are that are looked at together.

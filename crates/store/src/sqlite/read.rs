@@ -11,13 +11,15 @@ use armarius_core::text::Name;
 use armarius_core::view::{CommitHead, Need, View};
 use armarius_engine::seam::{Reader, StoreError, TaskFilter};
 
-use super::cells::{Cells, numbers_text};
+use super::cells::Cells;
 use super::desk::Desk;
 use super::fault::Answer;
 use super::load;
 use super::open::{self, Options};
-use super::rows::event::{self, state_code};
+use super::rows::event;
 use super::rows::{batch, item, task};
+use crate::codes::numbers_text;
+use crate::codes::state_code;
 
 /// Reads what is committed.
 #[derive(Debug)]

@@ -4,7 +4,8 @@ use armarius_core::ids::{CollectionId, FlowId, TaskId};
 use armarius_core::rows::{Archive, ArchiveKind, ArchiveState};
 use armarius_core::view::View;
 
-use crate::postgres::cells::{Cells, numbers_text, position};
+use crate::codes::{numbers_text, position};
+use crate::postgres::cells::Cells;
 use crate::postgres::fault::Answer;
 use crate::postgres::load::Wishes;
 use crate::postgres::pen::Pen;

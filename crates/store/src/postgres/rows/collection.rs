@@ -5,7 +5,8 @@ use armarius_core::rows::Collection;
 use armarius_core::view::View;
 
 use super::tally::{self, Of, Sheet};
-use crate::postgres::cells::{Cells, list_text, numbers_text};
+use crate::codes::{list_text, numbers_text};
+use crate::postgres::cells::Cells;
 use crate::postgres::fault::Answer;
 use crate::postgres::known::Known;
 use crate::postgres::load::Wishes;

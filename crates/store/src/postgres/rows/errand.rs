@@ -1,9 +1,10 @@
 //! Errands.
 
-use armarius_core::ids::{BatchId, ErrandId, FlowId, HoldId, ItemId, TaskId};
-use armarius_core::rows::{Errand, Follow};
+use armarius_core::ids::ErrandId;
+use armarius_core::rows::Errand;
 use armarius_core::view::View;
 
+use crate::codes::{follow_code, follow_of};
 use crate::postgres::cells::Cells;
 use crate::postgres::fault::Answer;
 use crate::postgres::load::{Stretches, Wishes};
@@ -66,50 +67,12 @@ pub(in crate::postgres) fn wish(
 }
 
 pub(in crate::postgres) fn errand_of(cells: &Cells<'_>) -> Answer<Errand> {
+    let follow = follow_of((cells.int(1)?, cells.int(2)?, cells.text(3)?, cells.small(4)?));
     Ok(Errand {
         id: ErrandId(cells.int(0)?),
-        follow: follow_of(cells)?,
+        follow: follow.ok_or_else(|| cells.wrong(1, "is no follow-up"))?,
         cursor: cells.int(5)?,
         actor: cells.word(6)?,
         since: cells.time(7)?,
-    })
-}
-
-/// Kind, subject, address, amount.
-fn follow_code(follow: &Follow) -> (i64, i64, &str, i32) {
-    match follow {
-        Follow::Settled(task) => (0, task.0, "", 0),
-        Follow::Bind(address, task) => (1, task.0, address, 0),
-        Follow::Supersede(task) => (2, task.0, "", 0),
-        Follow::Wake(item, depth, by) => (3, item.0, by, i32::try_from(*depth).unwrap_or(i32::MAX)),
-        Follow::Fill(flow, fresh) => (4, flow.0, "", i32::from(*fresh)),
-        Follow::Release(hold) => (5, hold.0, "", 0),
-        Follow::Report(batch) => (6, batch.0, "", 0),
-        Follow::CancelBatch(batch) => (7, batch.0, "", 0),
-        Follow::DeleteBatch(batch) => (8, batch.0, "", 0),
-        Follow::RetryBatch(batch) => (9, batch.0, "", 0),
-        Follow::DeleteItem(item) => (10, item.0, "", 0),
-        Follow::Reprioritise(item, priority) => (11, item.0, "", *priority),
-        Follow::Rewound(item) => (12, item.0, "", 0),
-    }
-}
-
-fn follow_of(cells: &Cells<'_>) -> Answer<Follow> {
-    let subject = cells.int(2)?;
-    Ok(match cells.int(1)? {
-        0 => Follow::Settled(TaskId(subject)),
-        1 => Follow::Bind(cells.text(3)?, TaskId(subject)),
-        2 => Follow::Supersede(TaskId(subject)),
-        3 => Follow::Wake(ItemId(subject), cells.small(4)?, cells.text(3)?),
-        4 => Follow::Fill(FlowId(subject), cells.int(4)? != 0),
-        5 => Follow::Release(HoldId(subject)),
-        6 => Follow::Report(BatchId(subject)),
-        7 => Follow::CancelBatch(BatchId(subject)),
-        8 => Follow::DeleteBatch(BatchId(subject)),
-        9 => Follow::RetryBatch(BatchId(subject)),
-        10 => Follow::DeleteItem(ItemId(subject)),
-        11 => Follow::Reprioritise(ItemId(subject), cells.small(4)?),
-        12 => Follow::Rewound(ItemId(subject)),
-        _ => return Err(cells.wrong(1, "is no follow-up")),
     })
 }

@@ -2,11 +2,10 @@
 
 use armarius_core::event::{Commit, Event, Head};
 use armarius_core::ids::{ItemId, TaskId, Token};
-use armarius_core::task::State;
 use armarius_core::view::View;
 
 use super::counter;
-use super::item::outcome_code;
+use crate::codes::{outcome_code, state_code};
 use crate::postgres::cells::Cells;
 use crate::postgres::fault::Answer;
 use crate::postgres::load::Wishes;
@@ -151,9 +150,4 @@ pub(in crate::postgres) fn commit_of(cells: &Cells<'_>) -> Answer<Commit> {
         seal: cells.hash(3)?,
         events: events.ok_or_else(|| cells.wrong(4, "is no list of events"))?,
     })
-}
-
-/// A state as it is stored.
-pub(in crate::postgres) fn state_code(state: State) -> i64 {
-    i64::try_from(state.index()).unwrap_or(-1)
 }

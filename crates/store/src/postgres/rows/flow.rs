@@ -8,7 +8,8 @@ use armarius_core::rows::{FlowRow, Queue, Version};
 use armarius_core::view::View;
 
 use super::tally::{self, Of, Sheet};
-use crate::postgres::cells::{Cells, lease_bytes, list_text, position};
+use crate::codes::{lease_bytes, list_text, position};
+use crate::postgres::cells::Cells;
 use crate::postgres::fault::Answer;
 use crate::postgres::known::Known;
 use crate::postgres::load::Wishes;

@@ -1,9 +1,10 @@
 //! Holds and the tasks that met them.
 
-use armarius_core::ids::{BatchId, CollectionId, FlowId, HoldId, ItemId, QueueId, TaskId, Time};
-use armarius_core::rows::{Hold, Scope};
+use armarius_core::ids::{HoldId, TaskId, Time};
+use armarius_core::rows::Hold;
 use armarius_core::view::View;
 
+use crate::codes::{scope_code, scope_of};
 use crate::postgres::cells::Cells;
 use crate::postgres::fault::Answer;
 use crate::postgres::load::{Stretches, Wishes};
@@ -82,36 +83,13 @@ pub(in crate::postgres) fn held_of(cells: &Cells<'_>) -> Answer<(HoldId, TaskId)
 }
 
 pub(in crate::postgres) fn hold_of(cells: &Cells<'_>) -> Answer<Hold> {
+    let scope = scope_of((cells.int(1)?, cells.int(2)?));
     Ok(Hold {
         id: HoldId(cells.int(0)?),
-        scope: scope_of(cells, 1)?,
+        scope: scope.ok_or_else(|| cells.wrong(1, "is no scope"))?,
         reason: cells.text(3)?,
         owner: cells.word(4)?,
         since: cells.time(5)?,
         until: cells.maybe_int(6)?.map(Time),
-    })
-}
-
-fn scope_code(scope: Scope) -> (i64, i64) {
-    match scope {
-        Scope::Collection(id) => (0, id.0),
-        Scope::Flow(id) => (1, id.0),
-        Scope::Step(id) => (2, id.0),
-        Scope::Batch(id) => (3, id.0),
-        Scope::Item(id) => (4, id.0),
-        Scope::Task(id) => (5, id.0),
-    }
-}
-
-fn scope_of(cells: &Cells<'_>, i: usize) -> Answer<Scope> {
-    let subject = cells.int(i + 1)?;
-    Ok(match cells.int(i)? {
-        0 => Scope::Collection(CollectionId(subject)),
-        1 => Scope::Flow(FlowId(subject)),
-        2 => Scope::Step(QueueId(subject)),
-        3 => Scope::Batch(BatchId(subject)),
-        4 => Scope::Item(ItemId(subject)),
-        5 => Scope::Task(TaskId(subject)),
-        _ => return Err(cells.wrong(i, "is no scope")),
     })
 }

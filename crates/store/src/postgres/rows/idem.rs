@@ -1,10 +1,10 @@
 //! Idempotency keys.
 
-use armarius_core::ids::{BatchId, FlowId, HoldId, ItemId, TaskId};
-use armarius_core::rows::{Idem, Made, RoundKey};
+use armarius_core::rows::Idem;
 use armarius_core::text::Text;
 use armarius_core::view::View;
 
+use crate::codes::{made_code, made_of};
 use crate::postgres::cells::Cells;
 use crate::postgres::fault::Answer;
 use crate::postgres::load::Wishes;
@@ -59,36 +59,8 @@ pub(in crate::postgres) fn wish<'k>(keys: &'k [Text], wishes: &mut Wishes<'k>) -
 }
 
 pub(in crate::postgres) fn idem_of(cells: &Cells<'_>) -> Answer<(Text, Idem)> {
-    Ok((cells.text(0)?, Idem { digest: cells.hash(1)?, made: made_of(cells)? }))
-}
-
-type MadeCode = (i64, i64, Option<i64>, Option<i64>, Option<i64>);
-
-/// Kind, subject, flow, number, task.
-fn made_code(made: &Made) -> MadeCode {
-    match made {
-        Made::Round(key, task) => {
-            (0, key.item.0, Some(key.flow.0), Some(i64::from(key.round)), Some(task.0))
-        }
-        Made::Event(item, n) => (1, item.0, None, Some(*n), None),
-        Made::Batch(batch) => (2, batch.0, None, None, None),
-        Made::Item(item) => (3, item.0, None, None, None),
-        Made::Hold(hold) => (4, hold.0, None, None, None),
-    }
-}
-
-fn made_of(cells: &Cells<'_>) -> Answer<Made> {
-    let subject = cells.int(3)?;
-    Ok(match cells.int(2)? {
-        0 => {
-            let (flow, round) = (FlowId(cells.int(4)?), cells.small(5)?);
-            let key = RoundKey { item: ItemId(subject), flow, round };
-            Made::Round(key, TaskId(cells.int(6)?))
-        }
-        1 => Made::Event(ItemId(subject), cells.int(5)?),
-        2 => Made::Batch(BatchId(subject)),
-        3 => Made::Item(ItemId(subject)),
-        4 => Made::Hold(HoldId(subject)),
-        _ => return Err(cells.wrong(2, "is nothing a request makes")),
-    })
+    let (flow, n, task) = (cells.maybe_int(4)?, cells.maybe_int(5)?, cells.maybe_int(6)?);
+    let made = made_of((cells.int(2)?, cells.int(3)?, flow, n, task));
+    let made = made.ok_or_else(|| cells.wrong(2, "is nothing a request makes"))?;
+    Ok((cells.text(0)?, Idem { digest: cells.hash(1)?, made }))
 }

@@ -1,12 +1,13 @@
 //! Items and their marks.
 
-use armarius_core::event::Outcome;
 use armarius_core::ids::{CollectionId, ItemId};
 use armarius_core::rows::{Item, ItemKey, Mark};
 use armarius_core::text::Name;
 use armarius_core::view::View;
 
-use crate::postgres::cells::{Cells, list_text};
+use crate::codes::list_text;
+use crate::codes::outcome_code;
+use crate::postgres::cells::Cells;
 use crate::postgres::fault::Answer;
 use crate::postgres::known::Highest;
 use crate::postgres::load::{Stretches, Wishes};
@@ -240,12 +241,4 @@ pub(in crate::postgres) fn mark_of(cells: &Cells<'_>) -> Answer<((ItemId, Name),
         imported: cells.flag(7)?,
     };
     Ok(((ItemId(cells.int(0)?), cells.word(1)?), mark))
-}
-
-/// An outcome as it is stored.
-pub(in crate::postgres) fn outcome_code(outcome: Outcome) -> i64 {
-    match outcome {
-        Outcome::Success => 0,
-        Outcome::Failure => 1,
-    }
 }

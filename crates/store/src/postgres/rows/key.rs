@@ -4,7 +4,8 @@ use armarius_core::ids::{ItemId, Time};
 use armarius_core::rows::{Key, Role};
 use armarius_core::view::View;
 
-use crate::postgres::cells::{Cells, list_text, position};
+use crate::codes::{list_text, position};
+use crate::postgres::cells::Cells;
 use crate::postgres::fault::Answer;
 use crate::postgres::load::Wishes;
 use crate::postgres::pen::Pen;

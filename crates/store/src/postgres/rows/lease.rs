@@ -4,8 +4,9 @@ use armarius_core::ids::{LeaseId, Span, Time};
 use armarius_core::rows::Lease;
 use armarius_core::view::View;
 
+use crate::codes::lease_bytes;
 use crate::grips;
-use crate::postgres::cells::{Cells, lease_bytes};
+use crate::postgres::cells::Cells;
 use crate::postgres::fault::Answer;
 use crate::postgres::load::{Stretches, Wishes};
 use crate::postgres::pen::Pen;

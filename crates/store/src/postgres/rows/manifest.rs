@@ -4,7 +4,8 @@ use armarius_core::ids::{TaskId, Token};
 use armarius_core::rows::{Manifest, ManifestState};
 use armarius_core::view::View;
 
-use crate::postgres::cells::{Cells, position};
+use crate::codes::position;
+use crate::postgres::cells::Cells;
 use crate::postgres::fault::Answer;
 use crate::postgres::load::Wishes;
 use crate::postgres::pen::Pen;

@@ -5,7 +5,8 @@ use armarius_core::ids::{FlowId, ItemId, ScheduleId};
 use armarius_core::rows::Schedule;
 use armarius_core::view::View;
 
-use crate::postgres::cells::{Cells, position};
+use crate::codes::position;
+use crate::postgres::cells::Cells;
 use crate::postgres::fault::Answer;
 use crate::postgres::load::Wishes;
 use crate::postgres::pen::Pen;

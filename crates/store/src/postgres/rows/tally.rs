@@ -5,7 +5,8 @@ use armarius_core::ids::TaskId;
 use armarius_core::rows::{Batch, BatchState, Rank};
 use armarius_core::view::View;
 
-use crate::postgres::cells::{Cells, position};
+use crate::codes::position;
+use crate::postgres::cells::Cells;
 use crate::postgres::fault::Answer;
 use crate::postgres::pen::Pen;
 use crate::postgres::wire::{Grid, Kind};

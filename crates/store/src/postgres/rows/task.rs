@@ -7,8 +7,9 @@ use armarius_core::rows::{Body, Spot, Task, TaskKey};
 use armarius_core::task::Cause;
 use armarius_core::view::View;
 
-use super::event::state_code;
-use crate::postgres::cells::{Cells, lease_bytes, position};
+use crate::codes::state_code;
+use crate::codes::{lease_bytes, position};
+use crate::postgres::cells::Cells;
 use crate::postgres::fault::Answer;
 use crate::postgres::known::Highest;
 use crate::postgres::load::{Stretches, Wishes};

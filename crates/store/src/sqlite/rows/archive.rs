@@ -5,7 +5,8 @@ use armarius_core::rows::{Archive, ArchiveKind, ArchiveState};
 use armarius_core::view::View;
 use rusqlite::types::Value;
 
-use crate::sqlite::cells::{Cells, numbers_text, position};
+use crate::codes::{numbers_text, position};
+use crate::sqlite::cells::Cells;
 use crate::sqlite::desk::{Desk, Sql};
 use crate::sqlite::fault::Answer;
 

@@ -4,7 +4,8 @@ use armarius_core::ids::{CollectionId, FlowId, ItemId};
 use armarius_core::rows::Collection;
 use armarius_core::view::View;
 
-use crate::sqlite::cells::{Cells, list_text, numbers_text};
+use crate::codes::{list_text, numbers_text};
+use crate::sqlite::cells::Cells;
 use crate::sqlite::desk::{Desk, Sql};
 use crate::sqlite::fault::Answer;
 

@@ -5,6 +5,7 @@ use armarius_core::ids::TaskId;
 use armarius_core::rows::{Edge, Target};
 use armarius_core::view::View;
 
+use crate::codes::target_code;
 use crate::sqlite::cells::Cells;
 use crate::sqlite::desk::{Desk, Sql};
 use crate::sqlite::fault::Answer;
@@ -85,11 +86,4 @@ pub(in crate::sqlite) fn edge_of(cells: &Cells<'_>) -> Answer<(Target, TaskId, E
     };
     let when = if cells.flag(4)? { When::Settled } else { When::Done };
     Ok((target, TaskId(cells.int(3)?), Edge { when, inner: cells.flag(5)? }))
-}
-
-fn target_code(target: &Target) -> (i64, i64, &str) {
-    match target {
-        Target::Task(task) => (0, task.0, ""),
-        Target::Absent(address) => (1, 0, address),
-    }
 }

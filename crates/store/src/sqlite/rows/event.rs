@@ -2,10 +2,9 @@
 
 use armarius_core::event::{Commit, Event, Head};
 use armarius_core::ids::{ItemId, TaskId, Token};
-use armarius_core::task::State;
 use armarius_core::view::{CommitHead, View};
 
-use super::item::outcome_code;
+use crate::codes::{outcome_code, state_code};
 use crate::refs;
 use crate::sqlite::cells::Cells;
 use crate::sqlite::desk::Desk;
@@ -114,9 +113,4 @@ pub(in crate::sqlite) fn commit_of(cells: &Cells<'_>) -> Answer<Commit> {
         seal: cells.hash(3)?,
         events: events.ok_or_else(|| cells.wrong(4, "is no list of events"))?,
     })
-}
-
-/// A state as it is stored.
-pub(in crate::sqlite) fn state_code(state: State) -> i64 {
-    i64::try_from(state.index()).unwrap_or(-1)
 }

@@ -7,7 +7,8 @@ use armarius_core::ids::{CollectionId, FlowId, QueueId, VersionId};
 use armarius_core::rows::{FlowRow, Queue, Version};
 use armarius_core::view::View;
 
-use crate::sqlite::cells::{Cells, lease_bytes, list_text, position};
+use crate::codes::{lease_bytes, list_text, position};
+use crate::sqlite::cells::Cells;
 use crate::sqlite::desk::{Desk, Sql};
 use crate::sqlite::fault::Answer;
 

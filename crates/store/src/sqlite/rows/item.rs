@@ -8,7 +8,9 @@ use armarius_core::rows::{Item, ItemKey, Mark};
 use armarius_core::text::Name;
 use armarius_core::view::View;
 
-use crate::sqlite::cells::{Cells, list_text};
+use crate::codes::list_text;
+use crate::codes::outcome_code;
+use crate::sqlite::cells::Cells;
 use crate::sqlite::desk::{Desk, Sql, near};
 use crate::sqlite::fault::Answer;
 
@@ -223,12 +225,4 @@ pub(in crate::sqlite) fn mark_of(cells: &Cells<'_>) -> Answer<((ItemId, Name), M
         imported: cells.flag(7)?,
     };
     Ok(((ItemId(cells.int(0)?), cells.word(1)?), mark))
-}
-
-/// An outcome as it is stored.
-pub(in crate::sqlite) fn outcome_code(outcome: Outcome) -> i64 {
-    match outcome {
-        Outcome::Success => 0,
-        Outcome::Failure => 1,
-    }
 }

@@ -4,7 +4,8 @@ use armarius_core::ids::{ItemId, Time};
 use armarius_core::rows::{Key, Role};
 use armarius_core::view::View;
 
-use crate::sqlite::cells::{Cells, list_text};
+use crate::codes::list_text;
+use crate::sqlite::cells::Cells;
 use crate::sqlite::desk::{Desk, Sql};
 use crate::sqlite::fault::Answer;
 

@@ -4,8 +4,9 @@ use armarius_core::ids::{LeaseId, Span, Time};
 use armarius_core::rows::Lease;
 use armarius_core::view::View;
 
+use crate::codes::lease_bytes;
 use crate::grips;
-use crate::sqlite::cells::{Cells, lease_bytes};
+use crate::sqlite::cells::Cells;
 use crate::sqlite::desk::{Desk, Sql};
 use crate::sqlite::fault::Answer;
 

@@ -4,7 +4,8 @@ use armarius_core::ids::{TaskId, Token};
 use armarius_core::rows::{Manifest, ManifestState};
 use armarius_core::view::View;
 
-use crate::sqlite::cells::{Cells, position};
+use crate::codes::position;
+use crate::sqlite::cells::Cells;
 use crate::sqlite::desk::{Desk, Sql};
 use crate::sqlite::fault::Answer;
 

@@ -5,7 +5,8 @@ use armarius_core::ids::{FlowId, ItemId, ScheduleId};
 use armarius_core::rows::Schedule;
 use armarius_core::view::View;
 
-use crate::sqlite::cells::{Cells, position};
+use crate::codes::position;
+use crate::sqlite::cells::Cells;
 use crate::sqlite::desk::{Desk, Sql};
 use crate::sqlite::fault::Answer;
 

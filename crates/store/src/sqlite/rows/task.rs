@@ -10,8 +10,9 @@ use armarius_core::task::Cause;
 use armarius_core::view::View;
 use rusqlite::params;
 
-use super::event::state_code;
-use crate::sqlite::cells::{Cells, lease_bytes, position};
+use crate::codes::state_code;
+use crate::codes::{lease_bytes, position};
+use crate::sqlite::cells::Cells;
 use crate::sqlite::desk::{Desk, Sql};
 use crate::sqlite::fault::{Answer, OrFault as _};
 
