@@ -196,7 +196,7 @@ fn work(handle: &Handle, worker: &str, over: &std::sync::atomic::AtomicBool) -> 
             if last {
                 return granted;
             }
-            std::thread::sleep(Duration::from_millis(5));
+            std::thread::sleep(Duration::from_millis(25));
             continue;
         };
         granted += lease.tasks.len();
