@@ -11,7 +11,7 @@ use std::io::{self, Read as _, Write as _};
 use std::os::fd::{AsFd as _, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitCode, Stdio};
 
 use anyhow::Context as _;
@@ -62,6 +62,12 @@ pub(super) struct Reason {
     pub(super) permanent: bool,
 }
 
+/// This very program, also after its file was replaced by a newer one.
+pub(super) fn program() -> io::Result<PathBuf> {
+    let path = std::env::current_exe()?;
+    Ok(if path.exists() { path } else { PathBuf::from("/proc/self/exe") })
+}
+
 impl Launcher {
     /// Starts a launcher in this place with this environment; it waits for the word.
     pub(super) fn start(
@@ -71,7 +77,7 @@ impl Launcher {
         bounds: &Bounds,
     ) -> anyhow::Result<Self> {
         let (own, theirs) = UnixStream::pair()?;
-        let child = Command::new(std::env::current_exe()?)
+        let child = Command::new(program()?)
             .args([COMMAND, &serde_json::to_string(bounds)?, "--"])
             .args(argv)
             .env_clear()

@@ -9,6 +9,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::keeper::{self, Charge, Told};
+use super::launch;
 use super::output::Output;
 
 /// How long a task may take to end after TERM; then it is killed.
@@ -166,7 +167,7 @@ pub(super) fn run(charge: &Charge, patience: Patience, run: &Run) -> io::Result<
 /// In a group of its own, so that no key pressed in a terminal ends it.
 fn start_keeper() -> io::Result<(Child, UnixStream)> {
     let (own, theirs) = UnixStream::pair()?;
-    let child = Command::new(std::env::current_exe()?)
+    let child = Command::new(launch::program()?)
         .arg(keeper::COMMAND)
         .env_remove("ARMARIUS_KEY")
         .stdin(Stdio::from(OwnedFd::from(theirs)))
