@@ -39,8 +39,11 @@ impl<'l> Repo<'l> {
         repo
     }
 
-    /// Tasks may run as another user.
+    /// Tasks may run as another user; what others commit later is open to them, too.
     fn open_to_all(&self) {
+        if self.kind == Kind::Git {
+            run("git", &["config", "core.sharedRepository", "0666"], &self.place());
+        }
         run("chmod", &["-R", "a+rwX", text(&self.place())], &self.lab.path("."));
     }
 

@@ -237,9 +237,21 @@ fn reach(lab: &Lab, wanted: i64) {
         if planned > seen {
             (seen, since) = (planned, Instant::now());
         }
-        assert!(since.elapsed() < STILL_MAX, "{wanted} is not reached: {}", archive(lab));
+        assert!(since.elapsed() < STILL_MAX, "{wanted} is not reached: {}", picture(lab));
         std::thread::sleep(Duration::from_millis(20));
     }
+}
+
+/// What the archive does, for whoever wonders why it does not go on.
+fn picture(lab: &Lab) -> String {
+    let log = lab.say(&["archive", "log", "books"]);
+    let open = lab.say(&["task", "list", "--state", "ready,leased,waiting,failed"]);
+    let mut said = format!("{}\n{}{}{}{}", archive(lab), log.out, log.err, open.out, open.err);
+    let failed = lab.json(&["task", "list", "--state", "failed"]);
+    for task in failed["entries"].as_array().into_iter().flatten() {
+        said += &lab.say(&["task", "log", &task["task"].to_string()]).out;
+    }
+    said
 }
 
 /// Indexed in revision order; what a kill interrupted may stand there twice.
