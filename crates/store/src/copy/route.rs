@@ -1,5 +1,6 @@
 //! Which row goes where, and which commits seal it there.
 
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, HashMap};
 
 use armarius_core::address::escape_name;
@@ -7,7 +8,7 @@ use armarius_core::event::{Commit, Event, Hash, seal};
 use armarius_core::ids::{
     BatchId, CollectionId, FlowId, HoldId, ItemId, LeaseId, QueueId, TaskId, Time,
 };
-use armarius_core::rows::{Counter, Destination, Errand, Follow, Idem, Made, Scope, Target};
+use armarius_core::rows::{Counter, Destination, Errand, Follow, Idem, Lease, Made, Scope, Target};
 use armarius_core::text::Text;
 use armarius_engine::seam::StoreError;
 
@@ -231,6 +232,20 @@ impl Map {
         }
     }
 
+    /// A lease over tasks of several collections: each shard judges what it holds of it.
+    fn parted(&self, lease: Lease, home: u16) -> Result<BTreeMap<u16, Lease>, StoreError> {
+        let bare = Lease { grips: Vec::new(), ..lease.clone() };
+        if lease.grips.is_empty() {
+            return Ok(BTreeMap::from([(home, bare)]));
+        }
+        let mut parts: BTreeMap<u16, Lease> = BTreeMap::new();
+        for grip in lease.grips {
+            let part = parts.entry(self.task(grip.task)?).or_insert_with(|| bare.clone());
+            part.grips.push(grip);
+        }
+        Ok(parts)
+    }
+
     fn errand(&self, errand: &Errand) -> Result<u16, StoreError> {
         match &errand.follow {
             Follow::Settled(task) | Follow::Bind(_, task) | Follow::Supersede(task) => {
@@ -276,15 +291,6 @@ impl Map {
         }
         // What belongs to no collection stays in the shard whose number it carries.
         let home = if usize::from(from) < to.len() { from } else { 0 };
-        let lease = |id: &LeaseId| -> Result<u16, StoreError> {
-            let first = source.leases.get(id).and_then(|l| l.grips.first());
-            first.map_or(Ok(home), |grip| self.task(grip.task))
-        };
-        let leases: HashMap<LeaseId, u16> = source
-            .leases
-            .keys()
-            .map(|id| lease(id).map(|shard| (*id, shard)))
-            .collect::<Result<_, _>>()?;
         each! {
             collections: |key, row| self.collection(row.id)?;
             flows: |key, row| self.flow(row.id)?;
@@ -302,7 +308,6 @@ impl Map {
             rounds: |key, row| self.item(key.item)?;
             newest: |key, row| self.queue(key)?;
             slots: |key, row| self.limit(&key)?;
-            leases: |key, row| leases.get(&key).copied().unwrap_or(home);
             batches: |key, row| self.batch(row.id)?;
             idems: |key, row| self.made(&row)?;
             manifests: |key, row| self.task(key.0)?;
@@ -316,6 +321,13 @@ impl Map {
             held: |owner, key| self.task(key)?;
             members: |owner, key| self.batch(owner)?;
             letters: |owner, key| home;
+        }
+        for (id, lease) in source.leases {
+            for (shard, part) in self.parted(lease, home)? {
+                if let Some(world) = to.get_mut(usize::from(shard)) {
+                    join(world, id, part);
+                }
+            }
         }
         for (owner, errands) in source.errands {
             for (id, errand) in errands {
@@ -333,6 +345,14 @@ impl Map {
             }
         }
         Ok(())
+    }
+}
+
+/// What was one lease before it was parted is one again where its parts meet.
+fn join(world: &mut World, id: LeaseId, part: Lease) {
+    match world.leases.entry(id) {
+        Entry::Vacant(place) => drop(place.insert(part)),
+        Entry::Occupied(mut lease) => lease.get_mut().grips.extend(part.grips),
     }
 }
 
