@@ -82,6 +82,8 @@ pub fn check_claim(claim: &Claim) -> Result<(), Refusal> {
 fn candidates(desk: &Desk<'_>, claim: &Claim) -> Rule<Vec<Candidate>> {
     let mut found = Vec::new();
     let mut busy = None;
+    // Thousands of flows may have been forgotten: they are asked for together.
+    let mut needs = Vec::new();
     for (_, queue) in desk.view.queues.iter() {
         if queue.counts[State::Ready.index()] == 0 || !can(claim, queue) {
             continue;
@@ -89,6 +91,10 @@ fn candidates(desk: &Desk<'_>, claim: &Claim) -> Rule<Vec<Candidate>> {
         let flow = desk.flow(queue.flow)?;
         let home = desk.collection(queue.collection)?;
         if !wants(claim, flow, queue, home) || is_closed(desk, queue)? {
+            continue;
+        }
+        if let Some(need) = desk.view.versions.missing(&flow.version) {
+            needs.push(need);
             continue;
         }
         let Some(version) = desk.view.versions.get(&flow.version)? else { continue };
@@ -99,6 +105,7 @@ fn candidates(desk: &Desk<'_>, claim: &Claim) -> Rule<Vec<Candidate>> {
         let room = version.def.max_items as usize;
         found.push(Candidate { queue: queue.id, flow: flow.id, collection: home.id, room });
     }
+    desk.require(needs.into_iter())?;
     match busy {
         Some(name) if found.is_empty() && !claim.steps.is_empty() => {
             Err(Refusal::new(Code::RobotBusy, format!("another instance of {name} is at work"))
