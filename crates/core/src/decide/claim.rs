@@ -3,8 +3,6 @@
 //! Order: priority, then the flow's order, then task number. Between queues of equal head priority
 //! the collection that was served longest ago goes first.
 
-use std::collections::VecDeque;
-
 use super::desk::{Desk, Rule};
 use super::moves::Move;
 use crate::command::Claim;
@@ -227,33 +225,22 @@ fn next_of(desk: &Desk<'_>, queue: QueueId, n: usize) -> Rule<Vec<Rank>> {
     Ok(ranks)
 }
 
-/// What the whole claim will take if it meets no hold, so that all of it is loaded at once.
+/// What the claim will probably take, so that all of it is loaded at once: the fronts of all
+/// queues by priority, run by run. It decides nothing; who goes first is said by [`best_head`].
 fn outlook(desk: &Desk<'_>, candidates: &[Candidate], want: usize) -> Rule<Vec<Rank>> {
-    let mut fronts = Vec::with_capacity(candidates.len());
+    let mut ahead = Vec::new();
     for candidate in candidates {
         let served = desk.collection(candidate.collection)?.served;
         let n = want.min(candidate.room);
-        let ranks = desk.view.ready.first(&candidate.queue, n)?.take(n).map(|(rank, ())| *rank);
-        fronts.push((candidate.collection, served, ranks.collect::<VecDeque<_>>()));
-    }
-    let mut taken = Vec::with_capacity(want);
-    let mut turn = i64::MAX / 2;
-    while taken.len() < want {
-        let head = |(_, served, ranks): &(_, i64, VecDeque<Rank>)| {
-            ranks.front().map(|rank| (rank.behind, *served, *rank))
-        };
-        let best = fronts.iter_mut().filter(|f| head(f).is_some()).min_by_key(|f| head(f));
-        let Some((home, _, ranks)) = best else { break };
-        let (home, behind) = (*home, ranks.front().map(|rank| rank.behind));
-        while let Some(rank) =
-            ranks.pop_front_if(|r| Some(r.behind) == behind && taken.len() < want)
-        {
-            taken.push(rank);
+        let mut run: Option<Rank> = None;
+        for (rank, ()) in desk.view.ready.first(&candidate.queue, n)?.take(n) {
+            let begin = run.filter(|begin| begin.behind == rank.behind).unwrap_or(*rank);
+            run = Some(begin);
+            ahead.push((rank.behind, served, begin, *rank));
         }
-        turn += 1;
-        fronts.iter_mut().filter(|f| f.0 == home).for_each(|f| f.1 = turn);
     }
-    Ok(taken)
+    ahead.sort_unstable();
+    Ok(ahead.into_iter().take(want).map(|(.., rank)| rank).collect())
 }
 
 /// Asks for everything the grants will read, wave by wave instead of row by row.

@@ -1,12 +1,12 @@
 //! The real rules: commands of one group see each other, and a failed commit leaves no trace.
 
 use armarius_core::command::{Command, Ending, Report};
-use armarius_core::flow::Class;
+use armarius_core::flow::{Class, Flow, Step};
 use armarius_core::reply::{Granted, Reply};
 use armarius_engine::Outcome;
 use armarius_store::World;
 
-use crate::fake::request;
+use crate::fake::{name, request};
 use crate::small_world::{SmallWorld, claim_up_to, submit};
 
 fn granted(outcome: &Outcome) -> Option<Granted> {
@@ -54,6 +54,29 @@ fn a_far_store_is_asked_once_for_many() {
     assert!(bulk(&world, submits).iter().all(Result::is_ok));
     let loads = world.loads() - before;
     assert!(loads <= 20, "{loads} questions");
+}
+
+/// A claim looks at the definitions of all flows with work. When they have left the cache, or were
+/// never in it, they are one question, however many there are.
+#[test]
+fn a_claim_asks_for_many_flows_at_once() {
+    const FLOWS: usize = 60;
+    let world = SmallWorld::with_flow(|_| {});
+    for n in 0..FLOWS {
+        let mut flow = Flow::manual(name(&format!("f{n}")));
+        flow.tasks.push(Step::outside(name("s")));
+        let apply = Command::ApplyFlow { collection: name("c"), flow: Box::new(flow) };
+        world.call(apply).unwrap();
+        let mut submit = submit(&format!("i{n}"));
+        submit.flow = name(&format!("f{n}"));
+        world.call(Command::Submit(submit)).unwrap();
+    }
+    let at = world.now();
+    let world = SmallWorld::holding(world.stop(), at);
+    let before = world.loads();
+    assert!(granted(&world.call(claim_up_to(1))).is_some());
+    let loads = world.loads() - before;
+    assert!(loads < FLOWS / 2, "{loads} questions");
 }
 
 /// Submits, claims and reports in one bulk whose first commits fail.
