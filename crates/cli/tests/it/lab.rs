@@ -7,6 +7,8 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
+/// The binary as it was built.
+pub(crate) const PROGRAM: &str = env!("CARGO_BIN_EXE_armarius");
 /// How long anything in these tests may take.
 const PATIENCE: Duration = Duration::from_secs(60);
 /// The rest between two looks, so that a wait takes no time from what it waits for.
@@ -54,7 +56,12 @@ impl Lab {
     }
 
     pub(crate) fn command(&self, args: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_armarius"));
+        self.command_of(Path::new(PROGRAM), args)
+    }
+
+    /// As [`Lab::command`], of a program that may be a copy.
+    pub(crate) fn command_of(&self, program: &Path, args: &[&str]) -> Command {
+        let mut command = Command::new(program);
         command.args(args).current_dir(self.folder.path());
         for (name, _) in std::env::vars_os() {
             if name.to_string_lossy().starts_with("ARMARIUS_") {
@@ -87,21 +94,8 @@ impl Lab {
         env: &[(&str, &str)],
     ) -> Result<Running, Vec<String>> {
         let mut command = self.command(args);
-        let mut child = command.envs(env.iter().copied()).stderr(Stdio::piped()).spawn().unwrap();
-        let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
-        let mut said = Vec::new();
-        let line = lines.by_ref().map_while(Result::ok).find(|line| {
-            said.push(line.clone());
-            line.contains(ready)
-        });
-        let Some(line) = line else {
-            drop(child.wait());
-            return Err(said);
-        };
-        // What else it says must be read, or it would wait for a reader.
-        std::thread::spawn(move || lines.for_each(|line| eprintln!("{line:?}")));
-        let url = line.split(['\u{20}', ',']).find(|word| word.starts_with("http")).unwrap_or("");
-        Ok(Running { child, url: url.to_owned() })
+        command.envs(env.iter().copied());
+        Running::begin(command, ready)
     }
 
     pub(crate) fn up(&self) -> Running {
@@ -180,6 +174,25 @@ impl Lab {
 }
 
 impl Running {
+    /// Starts a process; what it said instead of `ready`, when it ended before.
+    pub(crate) fn begin(mut command: Command, ready: &str) -> Result<Self, Vec<String>> {
+        let mut child = command.stderr(Stdio::piped()).spawn().unwrap();
+        let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
+        let mut said = Vec::new();
+        let line = lines.by_ref().map_while(Result::ok).find(|line| {
+            said.push(line.clone());
+            line.contains(ready)
+        });
+        let Some(line) = line else {
+            drop(child.wait());
+            return Err(said);
+        };
+        // What else it says must be read, or it would wait for a reader.
+        std::thread::spawn(move || lines.for_each(|line| eprintln!("{line:?}")));
+        let url = line.split(['\u{20}', ',']).find(|word| word.starts_with("http")).unwrap_or("");
+        Ok(Self { child, url: url.to_owned() })
+    }
+
     pub(crate) fn signal(&self, signal: rustix::process::Signal) {
         rustix::process::kill_process(rustix::process::Pid::from_child(&self.child), signal)
             .unwrap();

@@ -2,7 +2,7 @@
 
 use rustix::process::Signal;
 
-use crate::lab::{Lab, gone_soon, read_soon};
+use crate::lab::{Lab, PROGRAM, Running, gone_soon, read_soon};
 
 #[test]
 fn a_second_server_on_the_same_data_is_refused() {
@@ -86,6 +86,21 @@ fn a_worker_that_is_asked_to_end_gives_back_what_runs() {
     let task = lab.wait("f.s@maps/page/1", &["ready"]);
     // No attempt is spent on that.
     assert_eq!(task["attempts"], 0, "{task}");
+}
+
+/// An upgrade gives the file of a running program to another one.
+#[test]
+fn a_worker_whose_program_was_replaced_goes_on() {
+    let lab = Lab::new();
+    let _server = lab.start(&["serve", "--listen", "127.0.0.1:0"], "listening on");
+    let (program, newer) = (lab.path("program"), lab.path("newer"));
+    std::fs::copy(PROGRAM, &program).unwrap();
+    let _worker = Running::begin(lab.command_of(&program, &["work"]), "worker").unwrap();
+    std::fs::copy(PROGRAM, &newer).unwrap();
+    std::fs::rename(&newer, &program).unwrap();
+    lab.with_flow("f.yaml", "tasks: [{ name: s, command: [echo, hello] }]");
+    lab.ok(&["submit", "f", "maps/page/1"]);
+    lab.wait("f.s@maps/page/1", &["done"]);
 }
 
 #[test]
