@@ -26,6 +26,11 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Parser;
+use mimalloc::MiMalloc;
+
+/// Rows are made on one thread and dropped on another all the time.
+#[global_allocator]
+static ALLOCATOR: MiMalloc = MiMalloc;
 
 /// Durable work coordination for digital archives.
 #[derive(Debug, Parser)]

@@ -1,5 +1,6 @@
 //! `armarius bench`: what this machine and this engine do, measured.
 
+mod callers;
 mod engine;
 mod figures;
 mod floor;

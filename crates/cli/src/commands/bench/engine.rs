@@ -4,6 +4,7 @@
 //! for each transition; every reply leaves after the commit is durable.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
@@ -12,6 +13,7 @@ use armarius_engine::seam::Description;
 use armarius_engine::{Engine, Options, Stats};
 use armarius_store::{Sqlite, sqlite};
 
+use super::callers::Callers;
 use super::figures::{grouped, peak_rss_bytes, rss_bytes};
 use super::load::{Keys, Load, Run};
 use crate::stores::{self, StoreAt};
@@ -32,6 +34,9 @@ pub(crate) struct Args {
     /// Callers at once.
     #[arg(long, default_value_t = 64)]
     callers: u64,
+    /// A thread for each caller. Else they are tasks of one runtime, as those of the server are.
+    #[arg(long)]
+    threads: bool,
     /// Tasks per submission, claim and report.
     #[arg(long, default_value_t = 100)]
     claim: u64,
@@ -51,6 +56,9 @@ pub(crate) struct Args {
     /// Page size of a new SQLite file in bytes.
     #[arg(long)]
     page_bytes: Option<u32>,
+    /// Pages in the log of SQLite after which they are moved into the file.
+    #[arg(long)]
+    log_pages: Option<u32>,
     /// Page cache of SQLite in bytes.
     #[arg(long)]
     cache_bytes: Option<u64>,
@@ -59,20 +67,35 @@ pub(crate) struct Args {
     json: bool,
 }
 
+impl Args {
+    /// How a file is used.
+    fn file(&self) -> sqlite::Options {
+        let usual = sqlite::Options::default();
+        sqlite::Options {
+            page_bytes: self.page_bytes.unwrap_or(usual.page_bytes),
+            checkpoint_pages: self.log_pages.unwrap_or(usual.checkpoint_pages),
+            cache_bytes: self.cache_bytes.unwrap_or(usual.cache_bytes),
+            ..usual
+        }
+    }
+}
+
 pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
     if args.claim == 0 || args.callers == 0 || args.collections == 0 {
         bail!("--claim, --callers and --collections must be at least 1");
     }
     let place = Place::of(&args.store)?;
-    let (engine, about) = place.start(args.page_bytes, args.cache_bytes)?;
+    let (engine, about) = place.start(args.file())?;
     let load = Load::new(engine.handle(), args.collections, args.keys, place.tag());
+    let load = Arc::new(load);
+    let callers = Callers { count: args.callers, threads: args.threads };
     load.prepare()?;
     lay_down(&load, args.history)?;
     load.backlog(args.backlog)?;
 
     let before = engine.handle().stats();
     let began = Instant::now();
-    let run = load.drive(args.tasks, args.callers, args.claim)?;
+    let run = load.drive(args.tasks, callers, args.claim)?;
     let seconds = began.elapsed().as_secs_f64();
     let after = engine.handle().stats();
     let rss = rss_bytes();
@@ -86,10 +109,10 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
 }
 
 /// Finished tasks from earlier days, made in the quickest way.
-fn lay_down(load: &Load, history: u64) -> anyhow::Result<()> {
+fn lay_down(load: &Arc<Load>, history: u64) -> anyhow::Result<()> {
     if history > 0 {
         eprintln!("laying down {} finished tasks …", grouped(history));
-        load.drive(history, 64, 100)?;
+        load.drive(history, Callers::tasks(64), 100)?;
     }
     Ok(())
 }
@@ -230,19 +253,15 @@ impl Place {
     /// Keys of a store that is used again must not meet those of an earlier run.
     pub(super) fn tag(&self) -> String {
         match self {
-            Self::At(StoreAt::Postgres(_)) => {
+            Self::At(StoreAt::Sqlite(_) | StoreAt::Postgres(_)) => {
                 let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
                 format!("run-{}/", since.as_millis())
             }
-            Self::At(StoreAt::Memory | StoreAt::Sqlite(_)) | Self::Fresh(_) => String::new(),
+            Self::At(StoreAt::Memory) | Self::Fresh(_) => String::new(),
         }
     }
 
-    pub(super) fn start(
-        &self,
-        page_bytes: Option<u32>,
-        cache_bytes: Option<u64>,
-    ) -> anyhow::Result<(Engine, Description)> {
+    pub(super) fn start(&self, file: sqlite::Options) -> anyhow::Result<(Engine, Description)> {
         let path = match self {
             Self::At(at @ (StoreAt::Memory | StoreAt::Postgres(_))) => {
                 return at.start(Options::default());
@@ -250,10 +269,7 @@ impl Place {
             Self::At(StoreAt::Sqlite(path)) => path.clone(),
             Self::Fresh(folder) => folder.path().join(FRESH_FILE),
         };
-        let mut options = sqlite::Options::default();
-        options.page_bytes = page_bytes.unwrap_or(options.page_bytes);
-        options.cache_bytes = cache_bytes.unwrap_or(options.cache_bytes);
-        let store = Sqlite::open(&path, options).map_err(|error| stores::unusable(&error))?;
+        let store = Sqlite::open(&path, file).map_err(|error| stores::unusable(&error))?;
         stores::start_one(Box::new(store), Options::default())
     }
 

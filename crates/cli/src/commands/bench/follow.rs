@@ -1,6 +1,7 @@
 //! `armarius bench follow`: what one fact causes for very many others, done in pieces, while
 //! somebody else goes on submitting one task at a time.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
@@ -15,6 +16,7 @@ use armarius_core::text::Name;
 use armarius_core::view::{Need, View};
 use armarius_engine::{Handle, Request, Stats};
 
+use super::callers::Callers;
 use super::engine::Place;
 use super::figures::{Latencies, grouped};
 use super::load::{Keys, Load, Run, collection, flow_name};
@@ -53,8 +55,8 @@ struct Part {
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
     let place = Place::of(&args.store)?;
-    let (engine, about) = place.start(None, None)?;
-    let load = Load::new(engine.handle(), 1, Keys::Pages, place.tag());
+    let (engine, about) = place.start(armarius_store::sqlite::Options::default())?;
+    let load = Arc::new(Load::new(engine.handle(), 1, Keys::Pages, place.tag()));
     load.prepare()?;
     let fan = fan_out(&load, args.dependents)?;
     let batch = work_off(&load, args.members)?;
@@ -116,7 +118,7 @@ impl Part {
 }
 
 /// One task ends, and very many become ready.
-fn fan_out(load: &Load, dependents: u64) -> anyhow::Result<Part> {
+fn fan_out(load: &Arc<Load>, dependents: u64) -> anyhow::Result<Part> {
     eprintln!("laying down {} tasks that wait for one …", grouped(dependents));
     let root = TaskAddress {
         flow: flow_name(0),
@@ -134,13 +136,13 @@ fn fan_out(load: &Load, dependents: u64) -> anyhow::Result<Part> {
         submit(&load.handle, (from..dependents.min(from + 1_000)).map(one))?;
     }
     let part = beside(load, || {
-        load.work(&Name::trusted("bench"), 1, &mut Run::default())?;
+        load.work_now(1, &mut Run::default())?;
         wait_for_errands(&load.handle)
     })?;
     let mut done = Run::default();
     while done.finished < dependents {
         let before = done.finished;
-        load.work(&Name::trusted("bench"), BUNDLE, &mut done)?;
+        load.work_now(BUNDLE, &mut done)?;
         if done.finished == before {
             bail!("only {before} of {dependents} dependents became ready");
         }
@@ -149,7 +151,7 @@ fn fan_out(load: &Load, dependents: u64) -> anyhow::Result<Part> {
 }
 
 /// A large batch, submitted, worked off and reported.
-fn work_off(load: &Load, members: u64) -> anyhow::Result<Part> {
+fn work_off(load: &Arc<Load>, members: u64) -> anyhow::Result<Part> {
     let actor = Name::trusted("bench");
     let key = load.tagged("batch");
     let open = Command::OpenBatch { collection: collection(0), key: key.as_str().into() };
@@ -164,7 +166,7 @@ fn work_off(load: &Load, members: u64) -> anyhow::Result<Part> {
     }
     let part = beside(load, || {
         load.handle.call(actor, None, Command::SealBatch { batch })?;
-        load.work_off(CALLERS, BUNDLE)?;
+        load.work_off(Callers::tasks(CALLERS), BUNDLE)?;
         wait_for_errands(&load.handle)
     })?;
     let row = batch_row(&load.handle, batch)?;

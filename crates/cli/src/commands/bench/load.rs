@@ -1,5 +1,6 @@
 //! Callers that drive full lifecycles: submit with a payload, claim by priority, report success.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::time::Instant;
 
@@ -13,6 +14,7 @@ use armarius_core::text::{Name, Text};
 use armarius_engine::{Handle, Request};
 use armarius_store::postgres::{SHARDS, default_place};
 
+use super::callers::{self, Callers, ask, ask_all};
 use super::figures::Latencies;
 
 /// Flows per collection: each is a queue.
@@ -93,56 +95,48 @@ impl Load {
     }
 
     /// Claims and reports with so many callers until nothing is left.
-    pub(super) fn work_off(&self, callers: u64, bundle: u64) -> anyhow::Result<()> {
-        let work = |n: u64| -> anyhow::Result<()> {
-            let actor = Name::trusted(&format!("caller-{n}"));
-            let mut run = Run::default();
-            loop {
-                let before = run.finished;
-                self.work(&actor, bundle, &mut run)?;
-                if run.finished == before {
-                    return Ok(());
-                }
+    pub(super) fn work_off(self: &Arc<Self>, how: Callers, bundle: u64) -> anyhow::Result<()> {
+        let caller = |n| Arc::clone(self).work_all(Name::trusted(&format!("caller-{n}")), bundle);
+        how.drive(caller)?;
+        Ok(())
+    }
+
+    async fn work_all(self: Arc<Self>, actor: Name, bundle: u64) -> anyhow::Result<()> {
+        let mut run = Run::default();
+        loop {
+            let before = run.finished;
+            self.work(&actor, bundle, &mut run).await?;
+            if run.finished == before {
+                return Ok(());
             }
-        };
-        std::thread::scope(|scope| {
-            let callers: Vec<_> = (0..callers).map(|n| scope.spawn(move || work(n))).collect();
-            for caller in callers {
-                caller.join().map_err(|_| anyhow::anyhow!("a caller panicked"))??;
+        }
+    }
+
+    /// Submits tasks without working on them.
+    pub(crate) fn backlog(&self, tasks: u64) -> anyhow::Result<()> {
+        callers::alone(async {
+            let mut left = tasks;
+            while left > 0 {
+                let n = left.min(1_000);
+                self.submit_bulk(n).await?;
+                left -= n;
             }
             Ok(())
         })
     }
 
-    /// Submits tasks without working on them.
-    pub(crate) fn backlog(&self, tasks: u64) -> anyhow::Result<()> {
-        let mut left = tasks;
-        while left > 0 {
-            let n = left.min(1_000);
-            self.submit_bulk(n)?;
-            left -= n;
-        }
-        Ok(())
-    }
-
     /// Drives `tasks` lifecycles with so many callers, each taking bundles of `bundle`.
-    pub(crate) fn drive(&self, tasks: u64, callers: u64, bundle: u64) -> anyhow::Result<Run> {
-        let left = AtomicI64::new(i64::try_from(tasks).context("too many tasks")?);
+    pub(crate) fn drive(
+        self: &Arc<Self>,
+        tasks: u64,
+        how: Callers,
+        bundle: u64,
+    ) -> anyhow::Result<Run> {
+        let left = i64::try_from(tasks).context("too many tasks")?;
+        let left = Arc::new(AtomicI64::new(left));
+        let caller = |n| Arc::clone(self).caller(n, Arc::clone(&left), bundle);
         let mut total = Run::default();
-        let runs = std::thread::scope(|scope| {
-            let callers: Vec<_> = (0..callers)
-                .map(|n| {
-                    scope.spawn({
-                        let left = &left;
-                        move || self.caller(n, left, bundle)
-                    })
-                })
-                .collect();
-            callers.into_iter().map(|c| c.join()).collect::<Vec<_>>()
-        });
-        for run in runs {
-            let Ok(run) = run else { bail!("a caller panicked") };
-            let run = run?;
+        for run in how.drive(caller)? {
             total.finished += run.finished;
             total.submit.merge(run.submit);
             total.claim.merge(run.claim);
@@ -151,26 +145,31 @@ impl Load {
         Ok(total)
     }
 
-    fn caller(&self, n: u64, left: &AtomicI64, bundle: u64) -> anyhow::Result<Run> {
+    async fn caller(
+        self: Arc<Self>,
+        n: u64,
+        left: Arc<AtomicI64>,
+        bundle: u64,
+    ) -> anyhow::Result<Run> {
         let actor = Name::trusted(&format!("caller-{n}"));
         let step = i64::try_from(bundle).unwrap_or(1);
         let mut run = Run::default();
         while left.fetch_sub(step, Ordering::Relaxed) > 0 {
             let began = Instant::now();
-            self.submit_bulk(bundle)?;
+            self.submit_bulk(bundle).await?;
             run.submit.note(began.elapsed());
-            self.finish(&actor, bundle, &mut run)?;
+            self.finish(&actor, bundle, &mut run).await?;
         }
         Ok(run)
     }
 
     /// Claims and reports as many as were submitted. One claim may bring fewer: it is served from
     /// one shard of a database.
-    fn finish(&self, actor: &Name, bundle: u64, run: &mut Run) -> anyhow::Result<()> {
+    async fn finish(&self, actor: &Name, bundle: u64, run: &mut Run) -> anyhow::Result<()> {
         let until = run.finished + bundle;
         while run.finished < until {
             let before = run.finished;
-            self.work(actor, until - before, run)?;
+            self.work(actor, until - before, run).await?;
             if run.finished == before {
                 bail!("a claim came back empty although there is work");
             }
@@ -178,7 +177,7 @@ impl Load {
         Ok(())
     }
 
-    fn submit_bulk(&self, n: u64) -> anyhow::Result<()> {
+    async fn submit_bulk(&self, n: u64) -> anyhow::Result<()> {
         let actor = Name::trusted("bench");
         let first = self.made.fetch_add(n, Ordering::Relaxed);
         // What is submitted together belongs together: one delivery, one collection.
@@ -186,12 +185,7 @@ impl Load {
         let home = self.homes.get(usize::try_from(home)?).context("no collection")?;
         let request =
             |i| Request { actor: actor.clone(), idem: None, command: self.submission(i, home) };
-        if n == 1 {
-            let Request { actor, idem, command } = request(first);
-            self.handle.call(actor, idem, command)?;
-            return Ok(());
-        }
-        for outcome in self.handle.submit_many((first..first + n).map(request).collect()) {
+        for outcome in ask_all(&self.handle, (first..first + n).map(request).collect()).await {
             outcome?;
         }
         Ok(())
@@ -220,8 +214,18 @@ impl Load {
         })
     }
 
+    /// As [`Load::work`], by somebody who waits.
+    pub(super) fn work_now(&self, bundle: u64, run: &mut Run) -> anyhow::Result<()> {
+        callers::alone(self.work(&Name::trusted("bench"), bundle, run))
+    }
+
     /// Claims a bundle and reports each of its tasks.
-    pub(super) fn work(&self, actor: &Name, bundle: u64, run: &mut Run) -> anyhow::Result<()> {
+    pub(super) async fn work(
+        &self,
+        actor: &Name,
+        bundle: u64,
+        run: &mut Run,
+    ) -> anyhow::Result<()> {
         let claim = Claim {
             worker: actor.clone(),
             labels: Vec::new(),
@@ -231,7 +235,9 @@ impl Load {
             max: u32::try_from(bundle).unwrap_or(1),
         };
         let began = Instant::now();
-        let reply = self.handle.call(actor.clone(), None, Command::Claim(claim))?;
+        let command = Command::Claim(claim);
+        let claim = Request { actor: actor.clone(), idem: None, command };
+        let reply = ask(&self.handle, claim).await?;
         run.claim.note(began.elapsed());
         let Reply::Claimed(Some(granted)) = reply else { return Ok(()) };
         let reports: Vec<Request> = granted
@@ -253,7 +259,7 @@ impl Load {
             .collect();
         let n = reports.len() as u64;
         let began = Instant::now();
-        for outcome in self.handle.submit_many(reports) {
+        for outcome in ask_all(&self.handle, reports).await {
             match outcome? {
                 Reply::Reported(Reported::Applied) => {}
                 other => bail!("a report was answered with {other:?}"),

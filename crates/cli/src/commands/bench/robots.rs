@@ -59,7 +59,7 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
     let place = Place::of(&args.store)?;
-    let (engine, about) = place.start(None, None)?;
+    let (engine, about) = place.start(armarius_store::sqlite::Options::default())?;
     let bench = Bench { handle: engine.handle(), tag: place.tag() };
     let mut told = serde_json::Map::new();
     if !args.json {
