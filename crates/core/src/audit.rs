@@ -10,9 +10,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::decide::limits_of;
-use crate::fold::{Folded, FoldedMark};
-use crate::ids::{BatchId, ItemId, QueueId, TaskId, Token};
-use crate::rows::{Batch, Counter, Round, RoundKey, RoundStatus, Slots, Spot, Target, Task};
+use crate::event;
+use crate::fold::{Folded, FoldedMark, FoldedTask};
+use crate::ids::{BatchId, ItemId, QueueId, TaskId};
+use crate::rows::{Batch, Counter, Rank, Round, RoundKey, RoundStatus, Slots, Spot, Target, Task};
 use crate::task::State;
 use crate::text::Text;
 use crate::view::View;
@@ -144,9 +145,11 @@ impl Audit {
             if body.is_none_or(|b| b.queue != *queue) {
                 self.note(format!("task {} stands in the wrong queue {queue}", rank.task));
             }
+            self.rank(part, *rank);
         }
         for (_, rank, ()) in part.lines.iter().filter(|(_, r, ())| stretch.holds(r.task)) {
             places.entry(rank.task).or_default().push(Spot::Line);
+            self.rank(part, *rank);
         }
         for (_, (_, task), ()) in part.timers.iter().filter(|(_, (_, t), ())| stretch.holds(*t)) {
             places.entry(*task).or_default().push(Spot::Timer);
@@ -164,6 +167,14 @@ impl Audit {
         }
         for id in places.keys() {
             self.note(format!("task {id} waits somewhere but has no row"));
+        }
+    }
+
+    /// Who stands in line stands where the row of the task says.
+    fn rank(&mut self, part: &View, rank: Rank) {
+        let row = part.tasks.get(&rank.task).ok().flatten();
+        if row.is_some_and(|task| Rank::of(task) != rank) {
+            self.note(format!("task {} stands at the wrong place of its line", rank.task));
         }
     }
 
@@ -286,9 +297,9 @@ impl Audit {
 
     /// What an item's events say against its rows, which are in the part.
     pub fn history(&mut self, part: &View, item: ItemId, folded: &Folded) {
-        for (task, (state, token)) in &folded.tasks {
+        for (task, told) in &folded.tasks {
             self.seen += 1;
-            if let Some(what) = differs(part, *task, *state, *token) {
+            if let Some(what) = differs(part, *task, told) {
                 self.note(what);
             }
         }
@@ -319,16 +330,29 @@ fn of(part: &View, stretch: Stretch) -> impl Iterator<Item = (&TaskId, &Task)> {
     part.tasks.iter().filter(move |(id, _)| stretch.holds(**id))
 }
 
-/// What a task's row says differently from its events.
-fn differs(part: &View, task: TaskId, state: State, token: Token) -> Option<String> {
+/// What a task's rows say differently from its events.
+fn differs(part: &View, task: TaskId, told: &FoldedTask) -> Option<String> {
     let Some(row) = part.tasks.get(&task).ok().flatten() else {
         return Some(format!("task {task}: has events but no row"));
     };
-    if row.state != state {
-        return Some(format!("task {task}: row says {}, events say {state}", row.state));
+    if row.state != told.state {
+        return Some(format!("task {task}: row says {}, events say {}", row.state, told.state));
     }
-    (row.token < token)
-        .then(|| format!("task {task}: token {} is below granted token {token}", row.token))
+    if row.token < told.token {
+        let (row, told) = (row.token, told.token);
+        return Some(format!("task {task}: token {row} is below granted token {told}"));
+    }
+    if row.since != told.since {
+        let (state, row, told) = (row.state, row.since.0, told.since.0);
+        return Some(format!("task {task}: {state} since {row}, events say {told}"));
+    }
+    let body = part.bodies.get(&task).ok().flatten()?;
+    if body.created_at != told.made_at {
+        let (row, told) = (body.created_at.0, told.made_at.0);
+        return Some(format!("task {task}: made at {row}, events say {told}"));
+    }
+    let rotten = told.payload.is_some_and(|digest| digest != event::digest(&body.payload));
+    rotten.then(|| format!("task {task}: its payload is not the one it was submitted with"))
 }
 
 fn limits(part: &View, task: TaskId) -> Vec<Text> {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::event::{Event, Hash, Outcome, Said, hides};
-use crate::ids::{TaskId, Token};
+use crate::ids::{TaskId, Time, Token};
 use crate::task::State;
 use crate::text::Name;
 
@@ -14,10 +14,25 @@ pub struct Folded {
     pub n: i64,
     /// Its hash.
     pub hash: Hash,
-    /// Each task's state and the token of its last grant.
-    pub tasks: BTreeMap<TaskId, (State, Token)>,
+    /// What they say about each task.
+    pub tasks: BTreeMap<TaskId, FoldedTask>,
     /// The mark of each event name, as far as events tell it.
     pub marks: BTreeMap<Name, FoldedMark>,
+}
+
+/// What events say about a task.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FoldedTask {
+    /// Its state.
+    pub state: State,
+    /// The token of its last grant.
+    pub token: Token,
+    /// When it was made.
+    pub made_at: Time,
+    /// When it came into its state.
+    pub since: Time,
+    /// SHA-256 of its payload, if it has one.
+    pub payload: Option<Hash>,
 }
 
 /// What events say about a mark.
@@ -75,17 +90,24 @@ fn take_mark(folded: &mut Folded, event: &Event) {
 
 fn take_transition(folded: &mut Folded, event: &Event) {
     let (Some(task), Some(to)) = (event.task, event.to) else { return };
-    let token = folded.tasks.get(&task).map_or(Token::default(), |(_, token)| *token);
-    let token = match to {
-        State::Leased => event.token.unwrap_or(token),
+    let row = folded.tasks.entry(task).or_insert(FoldedTask {
+        state: to,
+        token: Token::default(),
+        made_at: event.at,
+        since: event.at,
+        payload: event.detail_digest.filter(|_| event.detail.is_none()),
+    });
+    row.state = to;
+    row.since = event.at;
+    row.token = match to {
+        State::Leased => event.token.unwrap_or(row.token),
         State::Waiting
         | State::Held
         | State::Ready
         | State::Done
         | State::Failed
-        | State::Cancelled => token,
+        | State::Cancelled => row.token,
     };
-    folded.tasks.insert(task, (to, token));
 }
 
 /// The rules' own event names leave no marks.

@@ -75,6 +75,8 @@ struct Lane<'a> {
     cache_rows_max: usize,
     /// Rows loaded or written since the cache was last measured.
     touched: usize,
+    /// So many may be touched before the cache can be full.
+    spare: usize,
     /// Whether the store was short of space at the last turn.
     short: bool,
     /// The latest transaction's time, and the lane's clock then.
@@ -163,6 +165,7 @@ impl<'a> Lane<'a> {
             group_rows_max: options.group_rows_max.max(1),
             cache_rows_max: options.cache_rows_max,
             touched: 0,
+            spare: 0,
             short: false,
             began: (Time::ZERO, Duration::ZERO),
             floor,

@@ -45,6 +45,8 @@ pub(super) struct Fact {
     pub(super) token: Option<Token>,
     pub(super) outcome: Option<Outcome>,
     pub(super) detail: Option<Text>,
+    /// SHA-256 of what the event is about and what stands elsewhere, when there is no detail.
+    pub(super) digest: Option<Hash>,
 }
 
 /// The names of events that the rules write themselves.
@@ -311,7 +313,7 @@ impl<'a> Desk<'a> {
             to: fact.to,
             token: fact.token,
             outcome: fact.outcome,
-            detail_digest: fact.detail.as_deref().map(event::digest),
+            detail_digest: fact.detail.as_deref().map(event::digest).or(fact.digest),
             detail: fact.detail,
             hash: Hash::default(),
         };

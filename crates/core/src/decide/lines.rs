@@ -48,10 +48,6 @@ fn parameter(step: &Step, payload: &str, key: &str) -> String {
     }
 }
 
-pub(super) fn rank(task: &Task) -> Rank {
-    Rank { behind: task.priority.saturating_neg(), ord: task.ord, task: task.id }
-}
-
 /// The duty that puts ready tasks whose time has come into their queues.
 pub(super) fn wake(desk: &mut Desk<'_>) -> Rule<Reply> {
     let now = desk.now();
@@ -90,7 +86,7 @@ impl Desk<'_> {
         loop {
             let Some((key, max)) = limits.get(usize::from(task.admitted)) else {
                 task.spot = Spot::Queue;
-                self.view.ready.put(body.queue, rank(task), ());
+                self.view.ready.put(body.queue, Rank::of(task), ());
                 return Ok(());
             };
             let mut slots = self.view.slots.get(key)?.copied().unwrap_or_default();
@@ -103,7 +99,7 @@ impl Desk<'_> {
             } else {
                 task.spot = Spot::Line;
                 self.view.slots.put(key.clone(), slots);
-                self.view.lines.put(key.clone(), rank(task), ());
+                self.view.lines.put(key.clone(), Rank::of(task), ());
                 return Ok(());
             }
         }
@@ -113,12 +109,12 @@ impl Desk<'_> {
     pub(super) fn leave(&mut self, task: &mut Task, body: &Body, with_slots: bool) -> Rule<()> {
         match task.spot {
             Spot::Nowhere => {}
-            Spot::Queue => self.view.ready.delete(body.queue, rank(task)),
+            Spot::Queue => self.view.ready.delete(body.queue, Rank::of(task)),
             Spot::Timer => self.view.timers.delete((), (task.ready_at, task.id)),
             Spot::Line => {
                 let limits = self.limits(body)?;
                 if let Some((key, _)) = limits.get(usize::from(task.admitted)) {
-                    self.view.lines.delete(key.clone(), rank(task));
+                    self.view.lines.delete(key.clone(), Rank::of(task));
                 }
             }
         }

@@ -1,7 +1,7 @@
 //! The only way a task changes state: counters, round, batch, event and row move together.
 
 use super::desk::{Desk, Fact, Rule};
-use crate::event::Outcome;
+use crate::event::{self, Outcome};
 use crate::ids::{BatchId, LeaseId, TaskId, Token};
 use crate::refusal::{Code, Refusal};
 use crate::rows::{BatchState, Body, Counter, Follow, Lease, RoundKey, RoundStatus, Task};
@@ -51,7 +51,9 @@ impl Desk<'_> {
         let to = if task.blockers == 0 { State::Ready } else { State::Waiting };
         task.state = to;
         self.recount(body, None, to, Cause::None)?;
-        let fact = Fact { task: Some(task.id), to: Some(to), ..Fact::default() };
+        // The history vouches for what was asked for, without repeating it.
+        let digest = (!body.payload.is_empty()).then(|| event::digest(&body.payload));
+        let fact = Fact { task: Some(task.id), to: Some(to), digest, ..Fact::default() };
         self.append(body.item, fact)?;
         self.note_instance(body, task.id, true)?;
         if to == State::Ready && self.step(body)?.is_milestone() {

@@ -112,6 +112,14 @@ pub struct Rank {
     pub task: TaskId,
 }
 
+impl Rank {
+    /// Where a task stands.
+    #[must_use]
+    pub fn of(task: &Task) -> Self {
+        Self { behind: task.priority.saturating_neg(), ord: task.ord, task: task.id }
+    }
+}
+
 /// What a dependency points at.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Target {

@@ -7,11 +7,13 @@
 use std::collections::{BTreeMap, HashMap};
 use std::hash::Hash;
 
+use foldhash::fast::RandomState;
+
 /// Rows by key, in order or scattered.
 #[derive(Debug)]
 pub(super) enum Cells<K, V> {
     Ordered(BTreeMap<K, V>),
-    Scattered(HashMap<K, V>),
+    Scattered(HashMap<K, V, RandomState>),
 }
 
 impl<K: Ord + Hash + Clone, V> Cells<K, V> {
@@ -20,7 +22,7 @@ impl<K: Ord + Hash + Clone, V> Cells<K, V> {
     }
 
     pub(super) fn scattered() -> Self {
-        Self::Scattered(HashMap::new())
+        Self::Scattered(HashMap::default())
     }
 
     pub(super) fn get(&self, key: &K) -> Option<&V> {

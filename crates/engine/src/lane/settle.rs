@@ -17,7 +17,9 @@ use crate::floor::Floor;
 use crate::handle::Shared;
 use crate::seam::{Store, StoreError};
 
-/// The cache is measured when so large a part of its bound may have been added.
+/// A row that is written or loaded may bring so many into the cache: itself and a list of its own.
+const ROWS_PER_TOUCH: usize = 2;
+/// The cache is measured at the earliest when so large a part of its bound may have been added.
 const MEASURE_PART: usize = 16;
 
 impl Lane<'_> {
@@ -220,15 +222,16 @@ impl Lane<'_> {
     }
 
     /// Lets go of cached rows when there are too many. Measuring walks over all lists, so it is
-    /// done only after enough has been added.
+    /// done only when so much was touched that there may be.
     fn trim(&mut self) {
-        if self.touched <= self.cache_rows_max / MEASURE_PART {
+        if self.touched <= self.spare.max(self.cache_rows_max / MEASURE_PART) {
             return;
         }
         self.touched = 0;
         if self.view.cached_len() > self.cache_rows_max {
             self.view.forget();
         }
+        self.spare = self.cache_rows_max.saturating_sub(self.view.cached_len()) / ROWS_PER_TOUCH;
     }
 }
 

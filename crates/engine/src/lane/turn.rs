@@ -223,6 +223,7 @@ impl Lane<'_> {
         self.abandon();
         self.view = View::new(self.shard);
         self.touched = 0;
+        self.spare = 0;
         self.bell.ring_everyone();
         if let Some(duties) = &mut self.duties {
             duties.taken_back(self.clock.now());

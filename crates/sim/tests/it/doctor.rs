@@ -59,11 +59,15 @@ fn what_scripts_leave_is_sound_in_pieces_of_any_size() {
 #[rustfmt::skip]
 const FAULTS: &[(&str, &str)] = &[
     ("update task set state = 5 where id = (select min(id) from task where state = 4)", "row says"),
+    ("update task set since = since + 1 where state = 4", "since"),
+    ("update body set created_at = created_at - 1", "made at"),
+    ("update body set payload = payload || ' ' where payload <> ''", "not the one it was submitted"),
     ("update task set token = 0 where state = 4", "is below granted token"),
     ("delete from task where id = (select max(id) from task)", "has events but no row"),
     ("delete from mark where true", "is None, events say"),
     ("update mark set n = n + 1", "events say"),
     ("delete from ready where task = (select max(task) from ready)", "waits at []"),
+    ("update ready set ord = ord + 1", "wrong place of its line"),
     ("update ready set queue = queue + 1000", "stands in the wrong queue"),
     ("insert into ready select queue, behind, ord, task + 5000 from ready limit 1", "has no row"),
     ("insert into ready select 1, 0, 0, id from task where state = 4 limit 1", "and waits at [Queue]"),

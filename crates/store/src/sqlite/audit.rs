@@ -368,6 +368,8 @@ impl Walk<'_, '_> {
         let mut world = World::default();
         let rows = self.desk.all("task", task::TASKS_OF_ITEMS, range, |c| task::task_of(c, 0))?;
         world.tasks.extend(rows.into_iter().map(|r| (r.id, r)));
+        let rows = self.desk.all("body", task::BODIES_OF_ITEMS, range, task::body_of)?;
+        world.bodies.extend(rows.into_iter().map(|r| (r.id, r)));
         // A task whose body is lost is not found by its item.
         let named = items.values().flatten().flat_map(|folded| folded.tasks.keys().copied());
         self.fetch_tasks(&named.collect(), &mut world)?;

@@ -9,6 +9,7 @@ use super::audit::{self, Pieces};
 use super::desk::Desk;
 use super::fault::{Answer, OrFault as _};
 use super::lock::Lock;
+use super::open::keep_statements;
 use super::verify;
 use super::{migrate, place};
 use crate::chain::Verified;
@@ -61,7 +62,7 @@ impl Inspection {
 fn open(path: &Path) -> Answer<Desk> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let conn = Connection::open_with_flags(path, flags).or_fault()?;
-    conn.set_prepared_statement_cache_capacity(64);
+    keep_statements(&conn)?;
     conn.pragma_update(None, "mmap_size", 0).or_fault()?;
     conn.pragma_update(None, "cache_size", -16_384).or_fault()?;
     // Notes of the audit go to a file that is removed by itself, not into memory.

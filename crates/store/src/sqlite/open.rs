@@ -124,7 +124,7 @@ pub(super) fn open_reader(path: &Path, options: &Options) -> Answer<Desk> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let conn = Connection::open_with_flags(path, flags).or_fault()?;
     conn.busy_timeout(BUSY_TIMEOUT).or_fault()?;
-    conn.set_prepared_statement_cache_capacity(STATEMENTS_MAX);
+    keep_statements(&conn)?;
     // A reader's pages are mostly the writer's too; the system's cache holds them.
     set(&conn, "cache_size", -(i64::try_from(options.cache_bytes / 4_096).unwrap_or(2_000)))?;
     set(&conn, "mmap_size", 0)?;
@@ -144,6 +144,14 @@ pub(super) fn boot(desk: &Desk) -> Answer<i64> {
 
 /// More than all statements of this crate.
 const STATEMENTS_MAX: usize = 256;
+
+/// Statements are prepared once. Plans never depend on bound values: else a statement with a bound
+/// limit is prepared anew for every question.
+pub(super) fn keep_statements(conn: &Connection) -> Answer<()> {
+    conn.set_prepared_statement_cache_capacity(STATEMENTS_MAX);
+    conn.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true).or_fault()?;
+    Ok(())
+}
 
 fn check_version(version: i32) -> Answer<()> {
     if version >= SQLITE_VERSION_MIN {
@@ -170,9 +178,7 @@ fn settle(path: &Path) -> Answer<PathBuf> {
 
 fn prepare(conn: &Connection, options: &Options) -> Answer<()> {
     conn.busy_timeout(BUSY_TIMEOUT).or_fault()?;
-    conn.set_prepared_statement_cache_capacity(STATEMENTS_MAX);
-    // Plans never depend on bound values: without this, statements are prepared anew for nothing.
-    conn.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true).or_fault()?;
+    keep_statements(conn)?;
     set(conn, "page_size", i64::from(options.page_bytes))?;
     let mode: String =
         conn.pragma_update_and_check(None, "journal_mode", "wal", |row| row.get(0)).or_fault()?;

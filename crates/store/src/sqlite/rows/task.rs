@@ -47,6 +47,12 @@ pub(in crate::sqlite) const TASKS_OF_ITEMS: &str = concat!(
       where body.item >= ?1 and body.item <= ?2"
 );
 
+pub(in crate::sqlite) const BODIES_OF_ITEMS: &str = concat!(
+    "select ",
+    body_columns!(),
+    " from body indexed by body_key where body.item >= ?1 and body.item <= ?2"
+);
+
 // What a reader filters by: below ?1, above ?7, queues ?2 and states ?3 as JSON arrays, item ?4,
 // batch ?5, at most ?6; each empty when it does not matter. `cross join` keeps the order that is
 // written.
