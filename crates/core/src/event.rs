@@ -198,14 +198,26 @@ pub struct Commit {
 /// Seals the events of one commit onto the commit before.
 #[must_use]
 pub fn seal(n: i64, at: Time, prev: Hash, events: &[Event]) -> Commit {
+    seal_hashes(n, at, prev, events.iter().map(|e| (e.item, e.n, e.hash)))
+}
+
+/// As [`seal`], from the place and hash of each event.
+#[must_use]
+pub fn seal_hashes(
+    n: i64,
+    at: Time,
+    prev: Hash,
+    events: impl ExactSizeIterator<Item = (ItemId, i64, Hash)>,
+) -> Commit {
     let mut bytes = Vec::with_capacity(64 + events.len() * 32);
     bytes.extend_from_slice(&n.to_be_bytes());
     bytes.extend_from_slice(&at.0.to_be_bytes());
     bytes.extend_from_slice(&prev);
-    for event in events {
-        bytes.extend_from_slice(&event.hash);
+    let mut refs = Vec::with_capacity(events.len());
+    for (item, n, hash) in events {
+        bytes.extend_from_slice(&hash);
+        refs.push((item, n));
     }
-    let refs = events.iter().map(|e| (e.item, e.n)).collect();
     Commit { n, at, prev, seal: Sha256::digest(&bytes).into(), events: refs }
 }
 

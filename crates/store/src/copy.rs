@@ -6,33 +6,35 @@
 //! beside it. Then everything is read back and compared, and the epoch of tokens is raised, because
 //! workers may still hold grants of the source.
 //!
-//! The source must not be written meanwhile. It is held in memory: a few kilobytes per task. What
-//! was written is noted in the target page by page; a copy that was interrupted goes on there, and
-//! until it is done the target cannot be used for anything else.
+//! The source must not be written meanwhile. It is read in pieces, so neither store has to fit into
+//! memory. A piece becomes pages, and what was written is noted in the target page by page; a copy
+//! that was interrupted makes the same pages again and writes those that are missing. Until it is
+//! done the target cannot be used for anything else.
 
+mod chain;
+mod numbers;
 mod route;
+mod source;
+mod target;
 
 use std::path::PathBuf;
 
-use armarius_core::command::{Call, Command};
-use armarius_core::decide;
-use armarius_core::event::{Commit, seal};
-use armarius_core::rows::Counter;
-use armarius_core::text::Name;
-use armarius_core::view::{CommitHead, Stop, View};
-use armarius_engine::seam::{Database as _, Store, StoreError};
+use armarius_engine::seam::StoreError;
 
-use self::route::Plan;
-use crate::postgres::{self, Database, default_place};
-use crate::sqlite::{self, Sqlite};
-use crate::world::World;
+use self::chain::Written;
+use self::numbers::Numbers;
+use self::route::Map;
+use self::source::Source;
+use self::target::{Note, Target};
+use crate::world::{Piece, Sums, World};
 
-/// Rows of one page.
+/// Rows of one page: what is written in one transaction.
 const PAGE_ROWS: usize = 5_000;
-/// Rounds of loading before the last commit.
-const LOADS_MAX: usize = 100;
-/// Who raises the epoch.
-const ACTOR: &str = "armarius";
+/// Pages' worth of rows that are held in memory at a time, before they are given to the shards.
+const PIECE_PAGES: usize = 4;
+/// Bytes of rows that are held in memory at a time, as the source stores them: a piece ends with
+/// the row that reaches it.
+const PIECE_BYTES_MAX: usize = 16 << 20;
 
 /// Where an archive is.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -49,22 +51,22 @@ pub struct Progress {
     /// What is being done.
     pub what: &'static str,
     /// Pages written so far, those of an earlier try included.
-    pub done: usize,
-    /// Pages there are.
     pub pages: usize,
+    /// Rows read from the source so far.
+    pub rows: usize,
 }
 
 /// What a finished copy has moved.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Copied {
     /// Collections.
-    pub collections: usize,
+    pub collections: u64,
     /// Tasks.
-    pub tasks: usize,
+    pub tasks: u64,
     /// Events, each with its hash.
-    pub events: usize,
+    pub events: u64,
     /// Shards of the target that hold something.
-    pub shards: usize,
+    pub shards: u64,
 }
 
 /// Copies an archive, or goes on with a copy that was interrupted.
@@ -86,193 +88,120 @@ pub fn run_in_pages(
     if from == to {
         return Err(StoreError::Unusable("a store cannot be copied into itself".to_owned()));
     }
-    progress(&Progress { what: "reading and verifying the source", done: 0, pages: 1 });
-    let (name, worlds) = read(from)?;
-    let mut target = Target::open(to)?;
-    let plan = route::plan(worlds, target.shards(), |collection| target.place(collection))?;
-    let pages: Vec<(u16, View)> = plan
-        .worlds
-        .iter()
-        .zip(0..)
-        .flat_map(|(world, shard)| {
-            world.to_pages(shard, page_rows).into_iter().map(move |page| (shard, page))
-        })
-        .collect();
-    let first = target.begin(&name)?;
-    for (n, (shard, page)) in pages.iter().enumerate().skip(first) {
-        progress(&Progress { what: "writing", done: n, pages: pages.len() });
-        target.write(*shard, page, &name, n + 1)?;
+    let mut at = Progress { what: "verifying the source", pages: 0, rows: 0 };
+    progress(&at);
+    let source = Source::open(from)?;
+    let mut committed = Vec::new();
+    for shard in 0..source.shards() {
+        if source.verify(shard)?.commits > 0 {
+            committed.push(shard);
+        }
     }
-    progress(&Progress { what: "writing", done: pages.len(), pages: pages.len() });
-    target.chain(&plan)?;
-    progress(&Progress { what: "verifying", done: pages.len(), pages: pages.len() });
-    compare(&target, &plan)?;
-    target.finish(&plan)?;
-    let sum = |count: fn(&World) -> usize| plan.worlds.iter().map(count).sum();
-    Ok(Copied {
-        collections: sum(|w| w.collections.len()),
-        tasks: sum(|w| w.tasks.len()),
-        events: sum(|w| w.events.len()),
-        shards: plan.worlds.iter().filter(|w| !w.events.is_empty()).count(),
-    })
+    let target = Target::open(to)?;
+    let definitions: Vec<World> =
+        (0..source.shards()).map(|shard| source.definitions(shard)).collect::<Result<_, _>>()?;
+    let map = Map::of(&source, &definitions, target.shards(), |name| target.place(name))?;
+    let numbers = Numbers::of(&definitions, target.shards());
+    let note = Note { source: source.name()?, page_rows };
+    let piece = Piece { rows_max: PIECE_PAGES * page_rows, bytes_max: PIECE_BYTES_MAX };
+    let wanted = Sums::default();
+    let mut copy = Copy { source, target, map, numbers, note, piece, wanted };
+
+    at.what = "copied";
+    copy.rows(&mut at, progress)?;
+    at.what = "sealing";
+    progress(&at);
+    copy.commits(&committed)?;
+    at.what = "reading back";
+    progress(&at);
+    copy.compare()?;
+    copy.target.finish()?;
+    Ok(copy.copied())
 }
 
-/// The name of an archive and its shards, each verified.
-fn read(from: &Place) -> Result<(String, Vec<World>), StoreError> {
-    match from {
-        Place::Sqlite(path) => {
-            let store = Sqlite::open(path, sqlite::Options::default())?;
-            store.verify_everything()?;
-            Ok((store.incarnation()?, vec![store.dump()?]))
-        }
-        Place::Postgres(url) => {
-            let database = Database::open(url, postgres::Options::default())?;
-            let mut worlds = Vec::new();
-            for shard in 0..database.shards() {
-                let store = database.shard(shard)?;
-                store.verify_everything()?;
-                worlds.push(store.dump()?);
-            }
-            Ok((database.incarnation().to_owned(), worlds))
-        }
-    }
+/// A copy under way.
+struct Copy {
+    source: Source,
+    target: Target,
+    map: Map,
+    numbers: Numbers,
+    note: Note,
+    piece: Piece,
+    /// What the target is to hold.
+    wanted: Sums,
 }
 
-/// What is copied into.
-enum Target {
-    Sqlite(Box<Sqlite>),
-    Postgres(Database),
-}
-
-impl Target {
-    fn open(to: &Place) -> Result<Self, StoreError> {
-        Ok(match to {
-            Place::Sqlite(path) => {
-                let options = sqlite::Options { unfinished: true, ..sqlite::Options::default() };
-                Self::Sqlite(Box::new(Sqlite::open(path, options)?))
-            }
-            Place::Postgres(url) => {
-                let options = postgres::Options { unfinished: true, ..Default::default() };
-                Self::Postgres(Database::open(url, options)?)
-            }
-        })
-    }
-
-    fn shards(&self) -> u16 {
-        match self {
-            Self::Sqlite(_) => 1,
-            Self::Postgres(database) => database.shards(),
-        }
-    }
-
-    fn place(&self, collection: &str) -> u16 {
-        default_place(collection, self.shards())
-    }
-
-    /// Begins, or goes on: says how many pages are there.
-    fn begin(&self, source: &str) -> Result<usize, StoreError> {
-        let (note, empty) = match self {
-            Self::Sqlite(store) => store.copy_note()?,
-            Self::Postgres(database) => database.copy_note()?,
-        };
-        match note {
-            Some(note) => {
-                let done = note.strip_prefix(source).and_then(|n| n.trim().parse().ok());
-                done.ok_or_else(|| {
-                    StoreError::Unusable(
-                        "a copy of another archive into this store was begun and not finished"
-                            .to_owned(),
-                    )
-                })
-            }
-            None if empty => Ok(0),
-            None => Err(StoreError::Unusable("the target already holds something".to_owned())),
-        }
-    }
-
-    fn write(&self, shard: u16, page: &View, source: &str, n: usize) -> Result<(), StoreError> {
-        let note = format!("{source} {n}");
-        match self {
-            Self::Sqlite(store) => store.import(page, &note),
-            Self::Postgres(database) => database.import(shard, page, &note),
-        }
-    }
-
-    /// Writes the commits, which seal what is there.
-    fn chain(&self, plan: &Plan) -> Result<(), StoreError> {
-        for (shard, world) in (0..).zip(&plan.worlds) {
-            let commits: Vec<&Commit> = world.commits.values().collect();
-            match self {
-                Self::Sqlite(store) => store.import_commits(&commits, &plan.past)?,
-                Self::Postgres(database) => {
-                    // The chains of the source are kept once, with the first shard.
-                    let past = if shard == 0 { &plan.past[..] } else { &[] };
-                    database.import_commits(shard, &commits, &world.counters, past)?;
+impl Copy {
+    /// Writes every row and event that is not there yet. Those that are there are read all the
+    /// same: what is to be found in the end is added up from all of them.
+    fn rows(
+        &mut self,
+        at: &mut Progress,
+        progress: &mut dyn FnMut(&Progress),
+    ) -> Result<(), StoreError> {
+        let there = self.target.begin(&self.note)?;
+        at.pages = there;
+        let mut n = 0;
+        let Self { source, target, map, numbers, note, piece, wanted } = self;
+        for from in 0..source.shards() {
+            source.rows_in(from, *piece, &mut |rows| {
+                for (shard, world) in (0..).zip(map.spread(source, from, rows)?) {
+                    numbers.note(shard, &world);
+                    world.sum_up(shard, wanted);
+                    for page in world.to_pages(shard, note.page_rows) {
+                        at.rows += page.dirty_len() + page.events.len();
+                        n += 1;
+                        if n > there {
+                            progress(at);
+                            target.write(shard, &page, &note.text(n))?;
+                            at.pages = n;
+                        }
+                    }
                 }
-            }
+                Ok(())
+            })?;
+        }
+        let counters = numbers.counters();
+        if let Some(first) = counters.first() {
+            target.count(first, &note.text(n))?;
+        }
+        for (shard, counters) in (0..).zip(counters) {
+            World { counters, ..World::default() }.sum_up(shard, wanted);
         }
         Ok(())
     }
 
-    /// Raises the epoch in every shard that holds something, and lets the store be used.
-    fn finish(&mut self, plan: &Plan) -> Result<(), StoreError> {
-        for shard in (0..).take(plan.worlds.len()) {
-            match self {
-                Self::Sqlite(store) => {
-                    store.reread_head()?;
-                    raise_epoch(store.as_mut(), shard)?;
-                }
-                Self::Postgres(database) => raise_epoch(&mut database.shard(shard)?, shard)?,
-            }
-        }
-        match self {
-            Self::Sqlite(store) => store.copy_done(),
-            Self::Postgres(database) => database.copy_done(),
-        }
+    /// Writes the commits, which seal what is there.
+    fn commits(&mut self, committed: &[u16]) -> Result<(), StoreError> {
+        let (counters, clock) = (self.numbers.counters(), self.numbers.clock());
+        let written = Written { committed, counters: &counters, clock, piece: self.piece };
+        let Self { source, target, map, wanted, .. } = self;
+        chain::write(source, map, target, &written, wanted)
     }
-}
 
-/// Reads everything back: rows and chains are as planned, and verify.
-fn compare(target: &Target, plan: &Plan) -> Result<(), StoreError> {
-    for (shard, wanted) in (0..).zip(&plan.worlds) {
-        let found = match target {
-            Target::Sqlite(store) => {
-                store.verify_everything()?;
-                store.dump()?
+    /// Reads everything back: rows and chains are what they should be, and verify.
+    fn compare(&self) -> Result<(), StoreError> {
+        let mut found = Sums::default();
+        self.target.sum_up(self.piece, &mut found)?;
+        let differences = self.wanted.differences(&found);
+        match differences.first() {
+            None => Ok(()),
+            Some(first) => {
+                let count = differences.len();
+                let text = format!("the copy differs in {count} tables, the first: {first}");
+                Err(StoreError::Corrupt(text))
             }
-            Target::Postgres(database) => {
-                let store = database.shard(shard)?;
-                store.verify_everything()?;
-                store.dump()?
-            }
-        };
-        let differences = wanted.differences(&found);
-        if let Some(first) = differences.first() {
-            let count = differences.len();
-            return Err(StoreError::Corrupt(format!(
-                "the copy of shard {shard} differs in {count} rows, the first: {first}"
-            )));
         }
     }
-    Ok(())
-}
 
-fn raise_epoch(store: &mut dyn Store, shard: u16) -> Result<(), StoreError> {
-    let mut view = View::new(shard);
-    let now = store.begin(&mut view)?;
-    let actor = Name::trusted(ACTOR);
-    let call = Call { now, actor, chance: 0, idem: None, command: Command::RaiseEpoch };
-    for _ in 0..LOADS_MAX {
-        match decide(&mut view, &call) {
-            Ok(_) => {
-                view.counters.put(Counter::Clock, now.0);
-                view.keep();
-                let CommitHead { n, seal: prev } = view.head;
-                return store.commit(&view, &seal(n + 1, now, prev, &view.events));
-            }
-            Err(Stop::Need(needs)) => store.load(&needs, &mut view)?,
-            Err(Stop::Refuse(refusal)) => return Err(StoreError::Corrupt(refusal.to_string())),
+    fn copied(&self) -> Copied {
+        let shards = 0..self.target.shards();
+        let full = shards.filter(|shard| self.wanted.rows_in(*shard, "events") > 0).count();
+        Copied {
+            collections: self.wanted.rows("collections"),
+            tasks: self.wanted.rows("tasks"),
+            events: self.wanted.rows("events"),
+            shards: full as u64,
         }
     }
-    Err(StoreError::Corrupt("the epoch cannot be raised".to_owned()))
 }

@@ -8,7 +8,8 @@
 //! stands there) · `table`, `cells`, `words` (how rows move) · `rows/` (each table) · `desk` (one
 //! transaction) · `load`, `pen`, `known`, `commit` (the lane's side) · `resolve` (a commit whose
 //! answer was lost) · `read` (everybody else's side) · `database`, `atlas`, `signals` (all shards
-//! together) · `output` (what tasks write) · `verify`, `dump` (doubt).
+//! together) · `output` (what tasks write) · `verify`, `dump` (doubt) ·
+//! `piecemeal`, `import` (to and from another store).
 
 mod atlas;
 mod cells;
@@ -23,6 +24,7 @@ mod load;
 mod migrate;
 mod output;
 mod pen;
+mod piecemeal;
 mod pool;
 mod read;
 mod resolve;

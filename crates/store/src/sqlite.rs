@@ -3,7 +3,8 @@
 //! Reading order: `open` (what a file must be to be used) · `schema/` (what stands in it) · `desk`,
 //! `cells`, `words` (how rows move) · `rows/` (each table) · `load`, `commit` (the lane's side) ·
 //! `read` (everybody else's) · `checkpoint`, `ballast` (room) · `verify`, `inspect`, `audit`,
-//! `dump` (doubt) · `backup` (a copy of a file in use).
+//! `dump` (doubt) · `backup` (a copy of a file in use) · `piecemeal`, `import` (to and from another
+//! store).
 
 mod audit;
 mod backup;
@@ -20,6 +21,7 @@ mod load;
 mod lock;
 mod migrate;
 mod open;
+mod piecemeal;
 mod place;
 mod read;
 mod rows;

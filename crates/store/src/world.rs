@@ -4,9 +4,13 @@
 //! Only base tables and lists are here. What the view marks as derived is computed by
 //! [`Derived`] from them.
 
+mod basket;
 mod derived;
+mod sums;
 
+pub(crate) use basket::{Basket, Piece, Take};
 pub use derived::{Derived, Names};
+pub(crate) use sums::Sums;
 
 use std::collections::BTreeMap;
 use std::fmt::Debug;
@@ -87,6 +91,16 @@ macro_rules! world {
                     pages.next().events.push(event.clone());
                 }
                 pages.all()
+            }
+
+            /// Adds every row to the sums of a shard.
+            pub(crate) fn sum_up(&self, shard: u16, sums: &mut Sums) {
+                $(sums.add_table(shard, stringify!($table), &self.$table);)*
+                $(for (owner, rows) in &self.$list {
+                    sums.add_list(shard, stringify!($list), owner, rows);
+                })*
+                sums.add_table(shard, "events", &self.events);
+                sums.add_table(shard, "commits", &self.commits);
             }
 
             fn fill_base(&self, view: &mut View) {

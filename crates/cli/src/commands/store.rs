@@ -48,7 +48,7 @@ fn copy(from: &str, to: &str, json: bool) -> anyhow::Result<()> {
     let (from, to) = (StoreAt::read(from)?, StoreAt::read(to)?);
     let copied = {
         let mut stage = Stage::default();
-        let mut tell = |at: &copy::Progress| stage.at(at.what, at.done, at.pages);
+        let mut tell = |at: &copy::Progress| stage.at(at.what, at.rows);
         copy::run(&place(&from)?, &place(&to)?, &mut tell).map_err(|error| failed(&error))?
     };
     let Copied { collections, tasks, events, shards } = copied;
@@ -106,12 +106,12 @@ struct Stage {
 }
 
 impl Stage {
-    fn at(&mut self, what: &'static str, done: usize, pages: usize) {
+    fn at(&mut self, what: &'static str, rows: usize) {
         if self.shown.as_ref().is_none_or(|(shown, _)| *shown != what) {
-            self.shown = Some((what, Progress::new(what, Some(pages.max(1) as u64))));
+            self.shown = Some((what, Progress::new(what, None)));
         }
         if let Some((_, progress)) = &mut self.shown {
-            progress.at(done as u64, "");
+            progress.at(rows as u64, &format!("{rows} rows"));
         }
     }
 }

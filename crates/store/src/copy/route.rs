@@ -1,180 +1,216 @@
-//! Which row goes where, and which commits seal it there.
+//! Which row goes where. What a row belongs to is looked up piece by piece; only collections, flows,
+//! queues and holds are kept in memory.
 
-use std::collections::btree_map::Entry;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use armarius_core::address::escape_name;
-use armarius_core::event::{Commit, Event, Hash, seal};
-use armarius_core::ids::{
-    BatchId, CollectionId, FlowId, HoldId, ItemId, LeaseId, QueueId, TaskId, Time,
-};
-use armarius_core::rows::{Counter, Destination, Errand, Follow, Idem, Lease, Made, Scope, Target};
+use armarius_core::ids::{BatchId, CollectionId, FlowId, HoldId, ItemId, LeaseId, QueueId, TaskId};
+use armarius_core::rows::{Destination, Errand, Follow, Idem, Lease, Made, Scope};
 use armarius_core::text::Text;
+use armarius_core::view::Need;
 use armarius_engine::seam::StoreError;
 
+use super::source::Source;
 use crate::world::World;
 
-/// Events that one commit of a copy seals.
-const COMMIT_EVENTS: usize = 5_000;
-
-/// What the target is to hold.
-pub(super) struct Plan {
-    /// Each shard, with the commits that seal its events.
-    pub(super) worlds: Vec<World>,
-    /// The chains of the source, by shard, where they could not stay what they are.
-    pub(super) past: Vec<(u16, Commit)>,
-}
-
 /// Where things of the source go.
-#[derive(Default)]
-struct Map {
+pub(super) struct Map {
+    /// Shards of the target. Where there is only one nothing has to be looked up.
+    shards: u16,
     collections: HashMap<CollectionId, u16>,
     names: HashMap<String, u16>,
     flows: HashMap<FlowId, u16>,
     queues: HashMap<QueueId, u16>,
+    holds: HashMap<HoldId, u16>,
+    /// What the piece at hand refers to.
     items: HashMap<ItemId, u16>,
     tasks: HashMap<TaskId, u16>,
     batches: HashMap<BatchId, u16>,
-    holds: HashMap<HoldId, u16>,
 }
 
-/// Gives every row of a source its shard.
-pub(super) fn plan(
-    sources: Vec<World>,
-    shards: u16,
-    place: impl Fn(&str) -> u16,
-) -> Result<Plan, StoreError> {
-    let map = Map::of(&sources, place)?;
-    let mut worlds: Vec<World> = (0..shards).map(|_| World::default()).collect();
-    let mut order: Vec<Vec<Event>> = worlds.iter().map(|_| Vec::new()).collect();
-    let mut past = Vec::new();
-    for (from, source) in (0..).zip(&sources) {
-        for commit in source.commits.values() {
-            past.push((from, commit.clone()));
-            for at in &commit.events {
-                let event = source.events.get(at).cloned();
-                let event = event.ok_or_else(|| lost("an event of a commit", at))?;
-                if let Some(all) = order.get_mut(usize::from(map.item(event.item)?)) {
-                    all.push(event);
-                }
-            }
-        }
-    }
-    let verbatim = sources.iter().filter(|w| !w.commits.is_empty()).count() == 1
-        && order.iter().filter(|events| !events.is_empty()).count() <= 1;
-    for (from, source) in (0..).zip(sources) {
-        map.spread(from, source, &mut worlds)?;
-    }
-    let counters = counters(&past, &worlds);
-    for ((world, events), shard) in worlds.iter_mut().zip(order).zip(0_u16..) {
-        count(world, shard, &counters);
-        world.events.extend(events.iter().map(|e| ((e.item, e.n), e.clone())));
-        let has_all = verbatim && !events.is_empty();
-        let commits = if has_all { taken_over(&past) } else { anew(counters.clock, &events) };
-        world.commits.extend(commits.into_iter().map(|c| (c.n, c)));
-    }
-    Ok(Plan { worlds, past: if verbatim { Vec::new() } else { past } })
+/// Things that rows belong to.
+#[derive(Default)]
+struct Owners {
+    items: BTreeSet<ItemId>,
+    tasks: BTreeSet<TaskId>,
+    batches: BTreeSet<BatchId>,
 }
 
-fn lost(what: &str, which: &dyn std::fmt::Debug) -> StoreError {
+pub(super) fn lost(what: &str, which: &dyn std::fmt::Debug) -> StoreError {
     StoreError::Corrupt(format!("{what} leads nowhere: {which:?}; run `armarius doctor`"))
 }
 
-/// The chain as it was.
-fn taken_over(past: &[(u16, Commit)]) -> Vec<Commit> {
-    past.iter().map(|(_, commit)| commit.clone()).collect()
-}
-
-/// A chain of its own for the events of a shard, in the order they were committed. A shard without
-/// events has one commit too: its running numbers count on from those of the source, or numbers
-/// would be given twice.
-fn anew(at: Time, events: &[Event]) -> Vec<Commit> {
-    if events.is_empty() {
-        return vec![seal(1, at, Hash::default(), &[])];
-    }
-    let mut commits = Vec::new();
-    let (mut n, mut prev) = (0, Hash::default());
-    for some in events.chunks(COMMIT_EVENTS) {
-        n += 1;
-        let commit = seal(n, at, prev, some);
-        prev = commit.seal;
-        commits.push(commit);
-    }
-    commits
-}
-
-/// Running numbers of the whole source.
-struct Counters {
-    by_shard: Vec<BTreeMap<Counter, i64>>,
-    turn: i64,
-    epoch: i64,
-    clock: Time,
-}
-
-/// Notes the running numbers, which were spread with everything else, and takes them out.
-fn counters(past: &[(u16, Commit)], worlds: &[World]) -> Counters {
-    let by_shard: Vec<BTreeMap<Counter, i64>> =
-        worlds.iter().map(|world| world.counters.clone()).collect();
-    let highest = |counter| by_shard.iter().filter_map(|c| c.get(&counter)).max().copied();
-    let newest = past.iter().map(|(_, commit)| commit.at).max();
-    let clock = Time(highest(Counter::Clock).unwrap_or_default());
-    Counters {
-        turn: highest(Counter::Turn).unwrap_or_default(),
-        epoch: highest(Counter::Epoch).unwrap_or_default(),
-        clock: clock.max(newest.unwrap_or_default()),
-        by_shard,
-    }
-}
-
-/// The running numbers of one shard: its own for what it makes, everybody's for time.
-fn count(world: &mut World, shard: u16, all: &Counters) {
-    world.counters = all.by_shard.get(usize::from(shard)).cloned().unwrap_or_default();
-    let absent = world.dependents.iter().filter(|(target, _)| matches!(target, Target::Absent(_)));
-    let absent: usize = absent.map(|(_, tasks)| tasks.len()).sum();
-    let absent = i64::try_from(absent).unwrap_or(i64::MAX);
-    for (counter, value) in [
-        (Counter::Turn, all.turn),
-        (Counter::Epoch, all.epoch),
-        (Counter::Clock, all.clock.0),
-        (Counter::Absent, absent),
-    ] {
-        if value != 0 || world.counters.contains_key(&counter) {
-            world.counters.insert(counter, value);
-        }
-    }
-}
-
 impl Map {
-    fn of(sources: &[World], place: impl Fn(&str) -> u16) -> Result<Self, StoreError> {
-        let mut map = Self::default();
-        for collection in sources.iter().flat_map(|w| w.collections.values()) {
+    /// From the definitions of each shard of the source.
+    pub(super) fn of(
+        source: &Source,
+        definitions: &[World],
+        shards: u16,
+        place: impl Fn(&str) -> u16,
+    ) -> Result<Self, StoreError> {
+        let mut map = Self {
+            shards,
+            collections: HashMap::new(),
+            names: HashMap::new(),
+            flows: HashMap::new(),
+            queues: HashMap::new(),
+            holds: HashMap::new(),
+            items: HashMap::new(),
+            tasks: HashMap::new(),
+            batches: HashMap::new(),
+        };
+        for collection in definitions.iter().flat_map(|w| w.collections.values()) {
             let shard = place(&collection.name);
             map.collections.insert(collection.id, shard);
             let mut name = String::new();
             escape_name(&mut name, &collection.name);
             map.names.insert(name, shard);
         }
-        for world in sources {
+        for (from, world) in (0..).zip(definitions) {
             for flow in world.flows.values() {
                 map.flows.insert(flow.id, map.collection(flow.collection)?);
             }
             for queue in world.queues.values() {
                 map.queues.insert(queue.id, map.collection(queue.collection)?);
             }
-            for item in world.items.values() {
-                map.items.insert(item.id, map.collection(item.collection)?);
+            let mut owners = Owners::default();
+            world.holds.values().for_each(|hold| owners.of_scope(hold.scope));
+            map.learn(source, from, owners)?;
+            for hold in world.holds.values() {
+                map.holds.insert(hold.id, map.scope(hold.scope)?);
             }
-            for body in world.bodies.values() {
-                map.tasks.insert(body.id, map.item(body.item)?);
-            }
-            for batch in world.batches.values() {
-                map.batches.insert(batch.id, map.collection(batch.collection)?);
-            }
-        }
-        for hold in sources.iter().flat_map(|w| w.holds.values()) {
-            map.holds.insert(hold.id, map.scope(hold.scope)?);
         }
         Ok(map)
+    }
+
+    /// Learns where these items go, and forgets everything else.
+    pub(super) fn learn_items(
+        &mut self,
+        source: &Source,
+        from: u16,
+        items: impl Iterator<Item = ItemId>,
+    ) -> Result<(), StoreError> {
+        self.learn(source, from, Owners { items: items.collect(), ..Owners::default() })
+    }
+
+    /// Learns what a piece refers to, and forgets what the one before did.
+    fn learn(&mut self, source: &Source, from: u16, owners: Owners) -> Result<(), StoreError> {
+        self.items.clear();
+        self.tasks.clear();
+        self.batches.clear();
+        if self.shards == 1 {
+            return Ok(());
+        }
+        for (item, home) in source.of_items(from, &Vec::from_iter(owners.items))? {
+            self.items.insert(item, self.collection(home)?);
+        }
+        for (batch, home) in source.of_batches(from, &Vec::from_iter(owners.batches))? {
+            self.batches.insert(batch, self.collection(home)?);
+        }
+        self.learn_tasks(source, from, owners.tasks)
+    }
+
+    fn learn_tasks(
+        &mut self,
+        source: &Source,
+        from: u16,
+        tasks: BTreeSet<TaskId>,
+    ) -> Result<(), StoreError> {
+        if self.shards == 1 {
+            return Ok(());
+        }
+        for (task, home) in source.of_tasks(from, &Vec::from_iter(tasks))? {
+            self.tasks.insert(task, self.collection(home)?);
+        }
+        Ok(())
+    }
+
+    /// Gives the rows of a piece to the shards of the target.
+    pub(super) fn spread(
+        &mut self,
+        source: &Source,
+        from: u16,
+        mut piece: World,
+    ) -> Result<Vec<World>, StoreError> {
+        self.learn(source, from, Owners::of(&piece))?;
+        let leases = std::mem::take(&mut piece.leases);
+        let leases = self.joined_leases(source, from, leases)?;
+        let destinations = std::mem::take(&mut piece.destinations);
+        let destinations = self.joined_destinations(source, from, destinations)?;
+        let mut to: Vec<World> = (0..self.shards).map(|_| World::default()).collect();
+        let home = self.home(from);
+        for (id, lease) in leases {
+            for (shard, part) in self.parted(lease, home)? {
+                if let Some(world) = to.get_mut(usize::from(shard)) {
+                    world.leases.insert(id, part);
+                }
+            }
+        }
+        if let Some(world) = to.get_mut(usize::from(home)) {
+            world.destinations = destinations;
+        }
+        self.rows(home, piece, &mut to)?;
+        Ok(to)
+    }
+
+    /// What belongs to no collection stays in the shard whose number it carries.
+    fn home(&self, from: u16) -> u16 {
+        if from < self.shards { from } else { 0 }
+    }
+
+    /// A lease over tasks of several collections may have parts in several shards of the source.
+    /// The first of them brings them all; the others bring nothing.
+    fn joined_leases(
+        &mut self,
+        source: &Source,
+        from: u16,
+        mut leases: BTreeMap<LeaseId, Lease>,
+    ) -> Result<BTreeMap<LeaseId, Lease>, StoreError> {
+        if leases.is_empty() {
+            return Ok(leases);
+        }
+        let needs: Vec<Need> = leases.keys().map(|id| Need::Lease(*id)).collect();
+        for other in (0..source.shards()).filter(|other| *other != from) {
+            let Some(view) = source.some(other, &needs)? else { continue };
+            let found = view.leases.iter().map(|(id, lease)| (*id, lease.clone()));
+            for (id, part) in Vec::from_iter(found) {
+                if other < from {
+                    leases.remove(&id);
+                } else if let Some(lease) = leases.get_mut(&id) {
+                    let tasks = part.grips.iter().map(|grip| grip.task).collect();
+                    self.learn_tasks(source, other, tasks)?;
+                    lease.grips.extend(part.grips);
+                }
+            }
+        }
+        Ok(leases)
+    }
+
+    /// Shards that wrote to one destination and end in the same shard: their letters are delivered
+    /// one after another.
+    fn joined_destinations(
+        &self,
+        source: &Source,
+        from: u16,
+        mut destinations: BTreeMap<Text, Destination>,
+    ) -> Result<BTreeMap<Text, Destination>, StoreError> {
+        if destinations.is_empty() {
+            return Ok(destinations);
+        }
+        let needs: Vec<Need> = destinations.keys().cloned().map(Need::Destination).collect();
+        let home = self.home(from);
+        let others = (0..source.shards()).filter(|o| *o != from && self.home(*o) == home);
+        for other in others {
+            let Some(view) = source.some(other, &needs)? else { continue };
+            for (key, part) in view.destinations.iter() {
+                if other < from {
+                    destinations.remove(key);
+                } else if let Some(known) = destinations.get_mut(key) {
+                    *known = both(known, part);
+                }
+            }
+        }
+        Ok(destinations)
     }
 
     fn collection(&self, id: CollectionId) -> Result<u16, StoreError> {
@@ -189,15 +225,24 @@ impl Map {
         self.queues.get(&id).copied().ok_or_else(|| lost("a queue", &id))
     }
 
-    fn item(&self, id: ItemId) -> Result<u16, StoreError> {
+    pub(super) fn item(&self, id: ItemId) -> Result<u16, StoreError> {
+        if self.shards == 1 {
+            return Ok(0);
+        }
         self.items.get(&id).copied().ok_or_else(|| lost("an item", &id))
     }
 
     fn task(&self, id: TaskId) -> Result<u16, StoreError> {
+        if self.shards == 1 {
+            return Ok(0);
+        }
         self.tasks.get(&id).copied().ok_or_else(|| lost("a task", &id))
     }
 
     fn batch(&self, id: BatchId) -> Result<u16, StoreError> {
+        if self.shards == 1 {
+            return Ok(0);
+        }
         self.batches.get(&id).copied().ok_or_else(|| lost("a batch", &id))
     }
 
@@ -264,12 +309,12 @@ impl Map {
         }
     }
 
-    /// Gives the rows of one shard of the source to the shards of the target.
+    /// Every table but leases and destinations. Running numbers and commits are made anew.
     // tidy: long because every table stands here once, and nothing else does.
-    fn spread(&self, from: u16, source: World, to: &mut [World]) -> Result<(), StoreError> {
+    fn rows(&self, home: u16, piece: World, to: &mut [World]) -> Result<(), StoreError> {
         macro_rules! each {
             ($($table:ident: |$key:ident, $row:ident| $shard:expr;)*) => {$(
-                for ($key, $row) in source.$table {
+                for ($key, $row) in piece.$table {
                     let shard: u16 = $shard;
                     if let Some(world) = to.get_mut(usize::from(shard)) {
                         world.$table.insert($key, $row);
@@ -279,7 +324,7 @@ impl Map {
         }
         macro_rules! each_entry {
             ($($list:ident: |$owner:ident, $key:ident| $shard:expr;)*) => {$(
-                for ($owner, rows) in source.$list {
+                for ($owner, rows) in piece.$list {
                     for ($key, row) in rows {
                         let shard: u16 = $shard;
                         if let Some(world) = to.get_mut(usize::from(shard)) {
@@ -289,8 +334,6 @@ impl Map {
                 }
             )*};
         }
-        // What belongs to no collection stays in the shard whose number it carries.
-        let home = if usize::from(from) < to.len() { from } else { 0 };
         each! {
             collections: |key, row| self.collection(row.id)?;
             flows: |key, row| self.flow(row.id)?;
@@ -298,19 +341,19 @@ impl Map {
             holds: |key, row| self.hold(row.id)?;
             schedules: |key, row| self.flow(row.flow)?;
             archives: |key, row| self.collection(key)?;
-            counters: |key, row| home;
             keys: |key, row| 0;
             versions: |key, row| self.flow(row.flow)?;
-            items: |key, row| self.item(row.id)?;
+            items: |key, row| self.collection(row.collection)?;
             marks: |key, row| self.item(key.0)?;
-            bodies: |key, row| self.task(row.id)?;
+            bodies: |key, row| self.item(row.item)?;
             tasks: |key, row| self.task(row.id)?;
             rounds: |key, row| self.item(key.item)?;
             newest: |key, row| self.queue(key)?;
             slots: |key, row| self.limit(&key)?;
-            batches: |key, row| self.batch(row.id)?;
+            batches: |key, row| self.collection(row.collection)?;
             idems: |key, row| self.made(&row)?;
             manifests: |key, row| self.task(key.0)?;
+            events: |key, row| self.item(row.item)?;
         }
         each_entry! {
             ready: |owner, key| self.queue(owner)?;
@@ -322,14 +365,7 @@ impl Map {
             members: |owner, key| self.batch(owner)?;
             letters: |owner, key| home;
         }
-        for (id, lease) in source.leases {
-            for (shard, part) in self.parted(lease, home)? {
-                if let Some(world) = to.get_mut(usize::from(shard)) {
-                    join(world, id, part);
-                }
-            }
-        }
-        for (owner, errands) in source.errands {
+        for (owner, errands) in piece.errands {
             for (id, errand) in errands {
                 let shard = self.errand(&errand)?;
                 if let Some(world) = to.get_mut(usize::from(shard)) {
@@ -337,22 +373,68 @@ impl Map {
                 }
             }
         }
-        if let Some(world) = to.get_mut(usize::from(home)) {
-            for (key, destination) in source.destinations {
-                let known = world.destinations.remove(&key);
-                let merged = known.map_or_else(|| destination.clone(), |k| both(&k, &destination));
-                world.destinations.insert(key, merged);
-            }
-        }
         Ok(())
     }
 }
 
-/// What was one lease before it was parted is one again where its parts meet.
-fn join(world: &mut World, id: LeaseId, part: Lease) {
-    match world.leases.entry(id) {
-        Entry::Vacant(place) => drop(place.insert(part)),
-        Entry::Occupied(mut lease) => lease.get_mut().grips.extend(part.grips),
+impl Owners {
+    /// What the rows of a piece belong to, where they do not say their collection.
+    fn of(piece: &World) -> Self {
+        let mut owners = Self::default();
+        owners.items.extend(piece.marks.keys().map(|(item, _)| *item));
+        owners.items.extend(piece.bodies.values().map(|body| body.item));
+        owners.items.extend(piece.rounds.keys().map(|key| key.item));
+        owners.items.extend(piece.events.keys().map(|(item, _)| *item));
+        owners.tasks.extend(piece.tasks.keys());
+        owners.tasks.extend(piece.manifests.keys().map(|(task, _)| *task));
+        owners.tasks.extend(piece.lines.values().flatten().map(|(rank, ())| rank.task));
+        owners.tasks.extend(piece.timers.values().flatten().map(|((_, task), ())| *task));
+        owners.tasks.extend(piece.dependents.values().flatten().map(|(task, _)| *task));
+        owners.tasks.extend(piece.held.values().flatten().map(|(task, ())| *task));
+        owners.tasks.extend(piece.leases.values().flat_map(|l| l.grips.iter().map(|g| g.task)));
+        owners.batches.extend(piece.members.keys());
+        piece.idems.values().for_each(|idem| owners.of_made(idem.made));
+        piece.errands.values().flatten().for_each(|(_, e)| owners.of_follow(&e.follow));
+        owners
+    }
+
+    fn of_scope(&mut self, scope: Scope) {
+        match scope {
+            Scope::Collection(_) | Scope::Flow(_) | Scope::Step(_) => {}
+            Scope::Batch(id) => drop(self.batches.insert(id)),
+            Scope::Item(id) => drop(self.items.insert(id)),
+            Scope::Task(id) => drop(self.tasks.insert(id)),
+        }
+    }
+
+    fn of_made(&mut self, made: Made) {
+        match made {
+            Made::Round(key, _) => drop(self.items.insert(key.item)),
+            Made::Event(item, _) | Made::Item(item) => drop(self.items.insert(item)),
+            Made::Batch(batch) => drop(self.batches.insert(batch)),
+            Made::Hold(_) => {}
+        }
+    }
+
+    fn of_follow(&mut self, follow: &Follow) {
+        match follow {
+            Follow::Settled(task) | Follow::Bind(_, task) | Follow::Supersede(task) => {
+                self.tasks.insert(*task);
+            }
+            Follow::Wake(item, ..)
+            | Follow::Rewound(item)
+            | Follow::DeleteItem(item)
+            | Follow::Reprioritise(item, _) => {
+                self.items.insert(*item);
+            }
+            Follow::Fill(..) | Follow::Release(_) => {}
+            Follow::Report(batch)
+            | Follow::CancelBatch(batch)
+            | Follow::DeleteBatch(batch)
+            | Follow::RetryBatch(batch) => {
+                self.batches.insert(*batch);
+            }
+        }
     }
 }
 

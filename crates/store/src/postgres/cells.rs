@@ -32,6 +32,11 @@ impl<'r> Cells<'r> {
         Self { at: self.at + self.table.columns.len(), table, ..self }
     }
 
+    /// Bytes of the whole row.
+    pub(super) fn bytes_len(&self) -> usize {
+        self.row.bytes_len()
+    }
+
     fn get(&self, i: usize) -> Answer<Option<&'r [u8]>> {
         self.row.get(self.at + i).ok_or_else(|| self.wrong(i, "is missing"))
     }

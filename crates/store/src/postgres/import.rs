@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use armarius_core::event::Commit;
 use armarius_core::rows::Counter;
 use armarius_core::view::View;
-use armarius_engine::seam::StoreError;
+use armarius_engine::seam::{Database as _, StoreError};
 
 use super::cells::int_of;
 use super::commit;
@@ -21,6 +21,7 @@ const PUT_NOTE: &str = "insert into meta (key, value) values ('copy', $1)
     on conflict (key) do update set value = excluded.value";
 const DROP_NOTE: &str = "delete from meta where key = 'copy'";
 const DROP_COMMITS: &str = "delete from \"commit\" where shard = $1";
+const DROP_PAST: &str = "delete from past";
 const PUT_PAST: &str = "insert into past (shard, n, at, prev, seal, refs)
     values ($1, $2, $3, $4, $5, $6) on conflict (shard, n) do nothing";
 
@@ -54,19 +55,30 @@ impl Database {
         end(&mut desk, script)
     }
 
-    /// Writes the commits of a shard, and chains of the source that could not stay what they were.
+    /// Removes the commits of an earlier try.
+    pub(crate) fn drop_commits(&self) -> Result<(), StoreError> {
+        for shard in 0..self.shards() {
+            let mut desk = self.desk(shard);
+            desk.begin(Mode::Write, |_| Ok(()))?;
+            let mut script = Script::default();
+            script.with(Kind::I2, i64::from(shard))?.ask(DROP_COMMITS)?;
+            if shard == 0 {
+                script.ask(DROP_PAST)?;
+            }
+            end(&mut desk, script)?;
+        }
+        Ok(())
+    }
+
+    /// Writes commits of a shard behind those that are there, with its running numbers.
     pub(crate) fn import_commits(
         &self,
         shard: u16,
-        commits: &[&Commit],
+        commits: &[Commit],
         counters: &BTreeMap<Counter, i64>,
-        past: &[(u16, Commit)],
     ) -> Result<(), StoreError> {
         let mut desk = self.desk(shard);
         desk.begin(Mode::Write, |_| Ok(()))?;
-        let mut script = Script::default();
-        script.with(Kind::I2, i64::from(shard))?.ask(DROP_COMMITS)?;
-        desk.run(script)?;
         let value = |counter: &Counter| Cell::from(counters.get(counter).copied());
         for some in commits.chunks(TOGETHER) {
             let mut script = Script::default();
@@ -76,6 +88,13 @@ impl Database {
             }
             desk.run(script)?;
         }
+        end(&mut desk, Script::default())
+    }
+
+    /// Writes commits of the chains that could not stay what they were.
+    pub(crate) fn import_past(&self, past: &[(u16, Commit)]) -> Result<(), StoreError> {
+        let mut desk = self.desk(0);
+        desk.begin(Mode::Write, |_| Ok(()))?;
         for some in past.chunks(TOGETHER) {
             let mut script = Script::default();
             for (from, c) in some {

@@ -23,6 +23,12 @@ impl<'r> Cells<'r> {
         Self { desk, table, row }
     }
 
+    /// About how many bytes the whole row has.
+    pub(super) fn bytes_len(&self) -> usize {
+        let cells = (0..).map_while(|i| self.row.get_ref(i).ok());
+        cells.map(|cell| cell.as_bytes().map_or(size_of::<i64>(), <[u8]>::len)).sum()
+    }
+
     /// A number.
     pub(super) fn int(&self, i: usize) -> Answer<i64> {
         match self.row.get_ref(i).or_fault()? {

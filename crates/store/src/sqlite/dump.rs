@@ -1,131 +1,170 @@
-//! Everything in the file, as a [`World`]: read table by table, not by the ways `load` takes.
+//! Everything in the file, in pieces: read table by table, not by the ways `load` takes.
 
 use armarius_core::ids::QueueId;
 
+use super::cells::Cells;
 use super::desk::Desk;
 use super::fault::Answer;
 use super::rows::{
     archive, batch, collection, counter, edge, errand, event, flow, hold, idem, item, key, lease,
     letter, line, manifest, round, schedule, task,
 };
-use crate::world::World;
+use crate::world::{Basket, Piece, World};
 
+/// Everything at once.
 pub(super) fn dump(desk: &Desk) -> Answer<World> {
     let mut world = World::default();
-    definitions(desk, &mut world)?;
-    work(desk, &mut world)?;
-    lists(desk, &mut world)?;
-    outside(desk, &mut world)?;
-    history(desk, &mut world)?;
+    {
+        let mut take = |whole| {
+            world = whole;
+            Ok(())
+        };
+        let mut basket = Basket::new(Piece::WHOLE, &mut take);
+        rows(desk, &mut basket)?;
+        commits(desk, &mut basket)?;
+        basket.hand_on()?;
+    }
     Ok(world)
 }
 
-fn definitions(desk: &Desk, world: &mut World) -> Answer<()> {
-    let rows = desk.all("counter", counter::ALL, (), counter::counter_of)?;
-    world.counters.extend(rows);
-    let rows = desk.all("collection", collection::ALL, (), collection::collection_of)?;
-    world.collections.extend(rows.into_iter().map(|r| (r.id, r)));
-    let rows = desk.all("flow", flow::FLOWS, (), flow::flow_of)?;
-    world.flows.extend(rows.into_iter().map(|r| (r.id, r)));
-    let rows = desk.all("version", flow::VERSIONS, (), flow::version_of)?;
-    world.versions.extend(rows.into_iter().map(|r| (r.id, r)));
-    let rows = desk.all("queue", flow::QUEUES, (), flow::queue_of)?;
-    world.queues.extend(rows.into_iter().map(|r| (r.id, r)));
-    let rows = desk.all("hold", hold::ALL, (), hold::hold_of)?;
-    world.holds.extend(rows.into_iter().map(|r| (r.id, r)));
-    let rows = desk.all("archive", archive::ALL, (), archive::archive_of)?;
-    world.archives.extend(rows.into_iter().map(|r| (r.collection, r)));
-    let rows = desk.all("schedule", schedule::ALL, (), schedule::schedule_of)?;
-    world.schedules.extend(rows.into_iter().map(|r| (r.id, r)));
-    let rows = desk.all("key", key::ALL, (), key::key_of)?;
-    world.keys.extend(rows.into_iter().map(|r| (r.id.clone(), r)));
-    Ok(())
-}
-
-fn work(desk: &Desk, world: &mut World) -> Answer<()> {
-    let rows = desk.all("item", item::ITEMS, (), item::item_of)?;
-    world.items.extend(rows.into_iter().map(|r| (r.id, r)));
-    let rows = desk.all("mark", item::MARKS, (), item::mark_of)?;
-    world.marks.extend(rows);
-    let rows = desk.all("body", task::BODIES, (), task::body_of)?;
-    world.bodies.extend(rows.into_iter().map(|r| (r.id, r)));
-    let rows = desk.all("task", task::TASKS, (), |cells| task::task_of(cells, 0))?;
-    world.tasks.extend(rows.into_iter().map(|r| (r.id, r)));
-    let rows = desk.all("round", round::ALL, (), round::round_of)?;
-    world.rounds.extend(rows);
-    let rows = desk.all("newest", line::NEWEST, (), line::newest_of)?;
-    world.newest.extend(rows);
-    let rows = desk.all("slots", line::SLOTS, (), |c| Ok((c.text(0)?, line::slots_of(c)?)))?;
-    world.slots.extend(rows);
-    let rows = desk.all("lease", lease::ALL, (), lease::lease_of)?;
-    world.leases.extend(rows.into_iter().map(|r| (r.id, r)));
-    let rows = desk.all("batch", batch::ALL, (), batch::batch_of)?;
-    world.batches.extend(rows.into_iter().map(|r| (r.id, r)));
-    Ok(())
-}
-
-fn lists(desk: &Desk, world: &mut World) -> Answer<()> {
-    desk.each("ready", line::READY, (), |cells| {
-        let list = world.ready.entry(QueueId(cells.int(0)?)).or_default();
-        list.insert(line::rank_of(cells)?, ());
-        Ok(())
-    })?;
-    desk.each("line", line::LINES, (), |cells| {
-        let list = world.lines.entry(cells.text(0)?).or_default();
-        list.insert(line::rank_of(cells)?, ());
-        Ok(())
-    })?;
-    desk.each("timer", line::TIMERS, (), |cells| {
-        world.timers.entry(()).or_default().insert(line::timer_of(cells)?, ());
-        Ok(())
-    })?;
-    desk.each("instance", line::INSTANCES, (), |cells| {
-        let list = world.instances.entry(QueueId(cells.int(0)?)).or_default();
-        list.insert(line::instance_of(cells)?, ());
-        Ok(())
-    })?;
-    desk.each("held", hold::HELD, (), |cells| {
-        let (hold, task) = hold::held_of(cells)?;
-        world.held.entry(hold).or_default().insert(task, ());
-        Ok(())
-    })?;
-    desk.each("edge", edge::ALL, (), |cells| {
-        let (target, task, edge) = edge::edge_of(cells)?;
-        world.dependents.entry(target).or_default().insert(task, edge);
-        Ok(())
-    })?;
-    desk.each("member", batch::MEMBERS, (), |cells| {
-        let (batch, n, member) = batch::member_of(cells)?;
-        world.members.entry(batch).or_default().insert(n, member);
-        Ok(())
-    })?;
-    desk.each("errand", errand::ALL, (), |cells| {
-        let errand = errand::errand_of(cells)?;
-        world.errands.entry(()).or_default().insert(errand.id, errand);
-        Ok(())
+/// Every row and every event, but no commit.
+pub(super) fn rows(desk: &Desk, basket: &mut Basket<'_>) -> Answer<()> {
+    definitions(desk, basket)?;
+    work(desk, basket)?;
+    lists(desk, basket)?;
+    outside(desk, basket)?;
+    each(desk, basket, ("event", event::EVENTS), event::event_of, |w, e| {
+        w.events.insert((e.item, e.n), e);
     })
 }
 
-fn outside(desk: &Desk, world: &mut World) -> Answer<()> {
-    let rows = desk.all("destination", letter::DESTINATIONS, (), letter::destination_of)?;
-    world.destinations.extend(rows);
-    desk.each("letter", letter::LETTERS, (), |cells| {
-        let (destination, n, letter) = letter::letter_of(cells)?;
-        world.letters.entry(destination).or_default().insert(n, letter);
-        Ok(())
+/// Every commit, in order.
+pub(super) fn commits(desk: &Desk, basket: &mut Basket<'_>) -> Answer<()> {
+    desk.each("commit", event::COMMITS_AFTER, (-1_i64, i64::MAX), |cells| {
+        let commit = event::commit_of(cells)?;
+        basket.put((1 + commit.events.len(), cells.bytes_len()), |world| {
+            world.commits.insert(commit.n, commit);
+        })
+    })
+}
+
+/// Every row of a table.
+fn each<R>(
+    desk: &Desk,
+    basket: &mut Basket<'_>,
+    (table, sql): (&'static str, &'static str),
+    read: impl Fn(&Cells<'_>) -> Answer<R>,
+    put: impl Fn(&mut World, R),
+) -> Answer<()> {
+    desk.each(table, sql, (), |cells| {
+        let row = read(cells)?;
+        basket.put((1, cells.bytes_len()), |world| put(world, row))
+    })
+}
+
+pub(super) fn definitions(desk: &Desk, basket: &mut Basket<'_>) -> Answer<()> {
+    each(desk, basket, ("counter", counter::ALL), counter::counter_of, |w, r| {
+        w.counters.extend([r]);
     })?;
-    let rows = desk.all("idem", idem::ALL, (), idem::idem_of)?;
-    world.idems.extend(rows);
-    let rows = desk.all("manifest", manifest::ALL, (), manifest::manifest_of)?;
-    world.manifests.extend(rows);
+    each(desk, basket, ("collection", collection::ALL), collection::collection_of, |w, r| {
+        w.collections.insert(r.id, r);
+    })?;
+    each(desk, basket, ("flow", flow::FLOWS), flow::flow_of, |w, r| {
+        w.flows.insert(r.id, r);
+    })?;
+    each(desk, basket, ("version", flow::VERSIONS), flow::version_of, |w, r| {
+        w.versions.insert(r.id, r);
+    })?;
+    each(desk, basket, ("queue", flow::QUEUES), flow::queue_of, |w, r| {
+        w.queues.insert(r.id, r);
+    })?;
+    each(desk, basket, ("hold", hold::ALL), hold::hold_of, |w, r| {
+        w.holds.insert(r.id, r);
+    })?;
+    each(desk, basket, ("archive", archive::ALL), archive::archive_of, |w, r| {
+        w.archives.insert(r.collection, r);
+    })?;
+    each(desk, basket, ("schedule", schedule::ALL), schedule::schedule_of, |w, r| {
+        w.schedules.insert(r.id, r);
+    })?;
+    each(desk, basket, ("key", key::ALL), key::key_of, |w, r| {
+        w.keys.insert(r.id.clone(), r);
+    })?;
     Ok(())
 }
 
-fn history(desk: &Desk, world: &mut World) -> Answer<()> {
-    let rows = desk.all("event", event::EVENTS, (), event::event_of)?;
-    world.events.extend(rows.into_iter().map(|e| ((e.item, e.n), e)));
-    let all = (-1_i64, i64::MAX);
-    let rows = desk.all("commit", event::COMMITS_AFTER, all, event::commit_of)?;
-    world.commits.extend(rows.into_iter().map(|c| (c.n, c)));
+fn work(desk: &Desk, basket: &mut Basket<'_>) -> Answer<()> {
+    each(desk, basket, ("item", item::ITEMS), item::item_of, |w, r| {
+        w.items.insert(r.id, r);
+    })?;
+    each(desk, basket, ("mark", item::MARKS), item::mark_of, |w, r| {
+        w.marks.extend([r]);
+    })?;
+    each(desk, basket, ("body", task::BODIES), task::body_of, |w, r| {
+        w.bodies.insert(r.id, r);
+    })?;
+    each(desk, basket, ("task", task::TASKS), |c| task::task_of(c, 0), |w, r| {
+        w.tasks.insert(r.id, r);
+    })?;
+    each(desk, basket, ("round", round::ALL), round::round_of, |w, r| {
+        w.rounds.extend([r]);
+    })?;
+    each(desk, basket, ("newest", line::NEWEST), line::newest_of, |w, r| {
+        w.newest.extend([r]);
+    })?;
+    each(desk, basket, ("slots", line::SLOTS), |c| Ok((c.text(0)?, line::slots_of(c)?)), |w, r| {
+        w.slots.extend([r]);
+    })?;
+    each(desk, basket, ("lease", lease::ALL), lease::lease_of, |w, r| {
+        w.leases.insert(r.id, r);
+    })?;
+    each(desk, basket, ("batch", batch::ALL), batch::batch_of, |w, r| {
+        w.batches.insert(r.id, r);
+    })?;
     Ok(())
+}
+
+fn lists(desk: &Desk, basket: &mut Basket<'_>) -> Answer<()> {
+    let rank = |c: &Cells<'_>| Ok((QueueId(c.int(0)?), line::rank_of(c)?));
+    each(desk, basket, ("ready", line::READY), rank, |w, (queue, rank)| {
+        w.ready.entry(queue).or_default().insert(rank, ());
+    })?;
+    let rank = |c: &Cells<'_>| Ok((c.text(0)?, line::rank_of(c)?));
+    each(desk, basket, ("line", line::LINES), rank, |w, (slots, rank)| {
+        w.lines.entry(slots).or_default().insert(rank, ());
+    })?;
+    each(desk, basket, ("timer", line::TIMERS), line::timer_of, |w, timer| {
+        w.timers.entry(()).or_default().insert(timer, ());
+    })?;
+    let place = |c: &Cells<'_>| Ok((QueueId(c.int(0)?), line::instance_of(c)?));
+    each(desk, basket, ("instance", line::INSTANCES), place, |w, (queue, at)| {
+        w.instances.entry(queue).or_default().insert(at, ());
+    })?;
+    each(desk, basket, ("held", hold::HELD), hold::held_of, |w, (hold, task)| {
+        w.held.entry(hold).or_default().insert(task, ());
+    })?;
+    each(desk, basket, ("edge", edge::ALL), edge::edge_of, |w, (target, task, edge)| {
+        w.dependents.entry(target).or_default().insert(task, edge);
+    })?;
+    each(desk, basket, ("member", batch::MEMBERS), batch::member_of, |w, (batch, n, member)| {
+        w.members.entry(batch).or_default().insert(n, member);
+    })?;
+    each(desk, basket, ("errand", errand::ALL), errand::errand_of, |w, errand| {
+        w.errands.entry(()).or_default().insert(errand.id, errand);
+    })
+}
+
+fn outside(desk: &Desk, basket: &mut Basket<'_>) -> Answer<()> {
+    each(desk, basket, ("destination", letter::DESTINATIONS), letter::destination_of, |w, r| {
+        w.destinations.extend([r]);
+    })?;
+    each(desk, basket, ("letter", letter::LETTERS), letter::letter_of, |w, (to, n, letter)| {
+        w.letters.entry(to).or_default().insert(n, letter);
+    })?;
+    each(desk, basket, ("idem", idem::ALL), idem::idem_of, |w, r| {
+        w.idems.extend([r]);
+    })?;
+    each(desk, basket, ("manifest", manifest::ALL), manifest::manifest_of, |w, r| {
+        w.manifests.extend([r]);
+    })
 }

@@ -1,11 +1,12 @@
 //! Takes in what is copied from another store.
 
 use armarius_core::event::Commit;
-use armarius_core::view::View;
+use armarius_core::view::{CommitHead, View};
 use armarius_engine::seam::StoreError;
 
 use super::Sqlite;
 use super::commit;
+use super::desk::Desk;
 use super::fault::{Answer, OrFault as _};
 use super::rows::event;
 use crate::refs;
@@ -28,29 +29,40 @@ impl Sqlite {
     }
 
     /// Writes the rows and events of a page, and how far the copy is, in one transaction.
-    pub(crate) fn import(&self, page: &View, note: &str) -> Result<(), StoreError> {
-        self.together(|| {
-            commit::write_rows(&self.desk, page)?;
-            event::write_events(&self.desk, page)?;
-            self.desk.run(PUT_NOTE, (note,)).map(drop)
+    pub(crate) fn import(&mut self, page: &View, note: &str) -> Result<(), StoreError> {
+        self.together(|desk| {
+            commit::write_rows(desk, page)?;
+            event::write_events(desk, page)?;
+            desk.run(PUT_NOTE, (note,)).map(drop)
         })
     }
 
-    /// Writes commits, and those of the chains they replace.
-    pub(crate) fn import_commits(
-        &self,
-        commits: &[&Commit],
-        past: &[(u16, Commit)],
-    ) -> Result<(), StoreError> {
-        self.together(|| {
-            self.desk.conn.execute_batch("delete from \"commit\"").or_fault()?;
-            commits.iter().try_for_each(|commit| event::write_commit(&self.desk, commit))?;
-            if !past.is_empty() {
-                self.desk.conn.execute_batch(PAST).or_fault()?;
-            }
+    /// Removes the commits of an earlier try.
+    pub(crate) fn drop_commits(&mut self) -> Result<(), StoreError> {
+        self.together(|desk| {
+            desk.conn.execute_batch("delete from \"commit\"").or_fault()?;
+            desk.conn.execute_batch("drop table if exists past").or_fault()
+        })?;
+        self.head = CommitHead::default();
+        // What was noted about them must not be missed at the next start.
+        self.lock.note_commit(0);
+        Ok(())
+    }
+
+    /// Writes commits behind those that are there.
+    pub(crate) fn import_commits(&mut self, commits: &[Commit]) -> Result<(), StoreError> {
+        self.together(|desk| {
+            commits.iter().try_for_each(|commit| event::write_commit(desk, commit))
+        })
+    }
+
+    /// Writes commits of the chains that could not stay what they were.
+    pub(crate) fn import_past(&mut self, past: &[(u16, Commit)]) -> Result<(), StoreError> {
+        self.together(|desk| {
+            desk.conn.execute_batch(PAST).or_fault()?;
             for (shard, c) in past {
                 let refs = refs::to_bytes(&c.events);
-                self.desk.run(PUT_PAST, (shard, c.n, c.at.0, c.prev, c.seal, refs))?;
+                desk.run(PUT_PAST, (shard, c.n, c.at.0, c.prev, c.seal, refs))?;
             }
             Ok(())
         })
@@ -67,15 +79,15 @@ impl Sqlite {
         Ok(())
     }
 
-    fn together(&self, write: impl FnOnce() -> Answer<()>) -> Answer<()> {
+    fn together(&mut self, write: impl FnOnce(&Desk) -> Answer<()>) -> Answer<()> {
         self.desk.run("begin immediate", ())?;
-        let written = write().and_then(|()| self.desk.run("commit", ()).map(drop));
+        let written = write(&self.desk).and_then(|()| self.desk.run("commit", ()).map(drop));
         if written.is_err() {
             self.desk.run("rollback", ()).ok();
             self.desk.words.rolled_back();
-        } else {
-            self.desk.words.committed();
+            return written;
         }
-        written
+        self.desk.words.committed();
+        self.checkpoint.after_commit(&self.desk).map(drop)
     }
 }

@@ -81,6 +81,11 @@ impl Row {
         Some(range.and_then(|(from, to)| self.bytes.get(from..to)))
     }
 
+    /// Bytes of all cells.
+    pub(in crate::postgres) fn bytes_len(&self) -> usize {
+        self.bytes.len()
+    }
+
     fn read(body: &DataRowBody) -> Result<Self, Trouble> {
         let mut cells = Vec::with_capacity(16);
         let mut ranges = body.ranges();
