@@ -26,15 +26,12 @@ use self::numbers::Numbers;
 use self::route::Map;
 use self::source::Source;
 use self::target::{Note, Target};
-use crate::world::{Piece, Sums, World};
+use crate::world::{PIECE_BYTES_MAX, PIECE_ROWS_MAX, Piece, Sums, World};
 
 /// Rows of one page: what is written in one transaction.
 const PAGE_ROWS: usize = 5_000;
-/// Pages' worth of rows that are held in memory at a time, before they are given to the shards.
+/// Pages' worth of rows that are read before they are given to the shards.
 const PIECE_PAGES: usize = 4;
-/// Bytes of rows that are held in memory at a time, as the source stores them: a piece ends with
-/// the row that reaches it.
-const PIECE_BYTES_MAX: usize = 16 << 20;
 
 /// Where an archive is.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -103,7 +100,8 @@ pub fn run_in_pages(
     let map = Map::of(&source, &definitions, target.shards(), |name| target.place(name))?;
     let numbers = Numbers::of(&definitions, target.shards());
     let note = Note { source: source.name()?, page_rows };
-    let piece = Piece { rows_max: PIECE_PAGES * page_rows, bytes_max: PIECE_BYTES_MAX };
+    let rows_max = PIECE_ROWS_MAX.min(PIECE_PAGES * page_rows);
+    let piece = Piece { rows_max, bytes_max: PIECE_BYTES_MAX };
     let wanted = Sums::default();
     let mut copy = Copy { source, target, map, numbers, note, piece, wanted };
 

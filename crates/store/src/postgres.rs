@@ -8,10 +8,11 @@
 //! stands there) · `table`, `cells`, `words` (how rows move) · `rows/` (each table) · `desk` (one
 //! transaction) · `load`, `pen`, `known`, `commit` (the lane's side) · `resolve` (a commit whose
 //! answer was lost) · `read` (everybody else's side) · `database`, `atlas`, `signals` (all shards
-//! together) · `output` (what tasks write) · `verify`, `dump` (doubt) ·
+//! together) · `output` (what tasks write) · `verify`, `dump`, `audit` (doubt) ·
 //! `piecemeal`, `import` (to and from another store).
 
 mod atlas;
+mod audit;
 mod cells;
 mod commit;
 mod database;

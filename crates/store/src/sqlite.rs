@@ -4,7 +4,7 @@
 //! `cells`, `words` (how rows move) · `rows/` (each table) · `load`, `commit` (the lane's side) ·
 //! `read` (everybody else's) · `checkpoint`, `ballast` (room) · `verify`, `inspect`, `audit`,
 //! `dump` (doubt) · `backup` (a copy of a file in use) · `piecemeal`, `import` (to and from another
-//! store).
+//! store) · `scratch` (another store's rows, to be looked at).
 
 mod audit;
 mod backup;
@@ -25,6 +25,7 @@ mod piecemeal;
 mod place;
 mod read;
 mod rows;
+mod scratch;
 mod verify;
 mod words;
 
@@ -33,6 +34,7 @@ pub use audit::Pieces;
 pub use backup::backup;
 pub use inspect::{Inspection, Watch};
 pub use open::Options;
+pub(crate) use scratch::Scratch;
 
 use std::path::{Path, PathBuf};
 

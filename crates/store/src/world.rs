@@ -8,7 +8,7 @@ mod basket;
 mod derived;
 mod sums;
 
-pub(crate) use basket::{Basket, Piece, Take};
+pub(crate) use basket::{Basket, PIECE_BYTES_MAX, PIECE_ROWS_MAX, Piece, Take};
 pub use derived::{Derived, Names};
 pub(crate) use sums::Sums;
 

@@ -4,6 +4,9 @@ use std::path::{Path, PathBuf};
 
 use armarius_sim::{Player, Tape};
 use armarius_store::Sqlite;
+use armarius_store::conformance::cluster::Cluster;
+use armarius_store::copy::{self, Place};
+use armarius_store::postgres::{self, Postgres};
 use armarius_store::sqlite::{Inspection, Pieces};
 
 use crate::differential::complaints;
@@ -124,5 +127,61 @@ fn every_kind_of_fault_is_found_as_a_whole_look_finds_it() {
     }
     let missed: Vec<&str> =
         FAULTS.iter().zip(found).filter(|(_, found)| !found).map(|((sql, _), _)| *sql).collect();
+    assert_eq!(missed, Vec::<&str>::new());
+}
+
+/// The same for a shard of a database, one on top of the other.
+#[rustfmt::skip]
+const SHARD_FAULTS: &[(&str, &str)] = &[
+    ("update task set blockers = blockers + 1 where state = 0", "blockers,"),
+    ("update tally set vals[3] = vals[3] + 1 where kind = 0", "counted"),
+    ("update round set done = done + 1", "counted otherwise"),
+    ("update slots set used = used + 1", "taken,"),
+    ("insert into timer (shard, at, task) select shard, 0, id from task where state = 2 limit 1", "waits at"),
+    ("delete from ready where task = (select max(task) from ready)", "waits at []"),
+    ("update task set token = 0 where state = 4", "is below granted token"),
+    ("delete from lease where id = (select id from lease order by id limit 1)", "with 0 live grips"),
+    ("delete from edge where task = (select max(task) from edge)", "0 edges"),
+    ("update mark set n = n + 1", "events say"),
+    ("delete from body where id = (select min(id) from body)", "has no body"),
+    ("delete from task where id = (select max(id) from task)", "has events but no row"),
+    ("delete from event where n = 2 and item = (select max(item) from event where n > 2)", "follows event"),
+];
+
+#[test]
+fn a_shard_is_looked_at_as_a_file_is() {
+    let cluster = Cluster::shared();
+    let mut found = vec![false; SHARD_FAULTS.len()];
+    for seed in 0..8 {
+        if found.iter().all(|found| *found) {
+            break;
+        }
+        let (folder, url) = (folder(), cluster.fresh_url() + "&shards=1");
+        let file = Place::Sqlite(played(seed, folder.path()));
+        copy::run(&file, &Place::Postgres(url.clone()), &mut |_| {}).unwrap();
+        let store = Postgres::open(&url, 0, postgres::Options::default()).unwrap();
+        let schema = url.split("schema=").nth(1).unwrap().split('&').next().unwrap();
+        let look = |what: &str| {
+            let whole = sorted(complaints(&store.dump().unwrap()));
+            let pieces = sorted(store.audit_in(MIDDLING, &mut |_, _, _| {}));
+            assert_eq!(pieces, whole, "seed {seed}, {what}");
+            pieces
+        };
+        assert_eq!(look("nothing"), Vec::<String>::new());
+        for (n, (fault, word)) in SHARD_FAULTS.iter().enumerate() {
+            let planted = format!(
+                "set search_path to {schema};
+                 with planted as ({fault} returning 1) select count(*) from planted"
+            );
+            cluster.sql(&planted).unwrap();
+            found[n] |= look(fault).iter().any(|finding| finding.contains(word));
+        }
+    }
+    let missed: Vec<&str> = SHARD_FAULTS
+        .iter()
+        .zip(found)
+        .filter(|(_, found)| !found)
+        .map(|((sql, _), _)| *sql)
+        .collect();
     assert_eq!(missed, Vec::<&str>::new());
 }

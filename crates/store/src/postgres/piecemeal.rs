@@ -28,9 +28,9 @@ const OF_BATCHES: &str = "select t.id, t.collection from unnest($2::bigint[]) as
     cross join unnest($1::smallint[]) as s(shard)
     cross join lateral (select t.id, t.collection from batch as t
                         where t.shard = s.shard and t.id = k.id limit 1) as t";
-static HOME: Table =
-    Table::new("collection", 1, 0, &[("id", Kind::I8), ("collection", Kind::I8)]);
-const HASHES: &str = "select t.item, t.n, t.hash from unnest($2::bigint[], $3::bigint[]) as k(item, n)
+static HOME: Table = Table::new("collection", 1, 0, &[("id", Kind::I8), ("collection", Kind::I8)]);
+const HASHES: &str =
+    "select t.item, t.n, t.hash from unnest($2::bigint[], $3::bigint[]) as k(item, n)
     cross join unnest($1::smallint[]) as s(shard)
     cross join lateral (select t.item, t.n, t.hash from event as t
                         where t.shard = s.shard and t.item = k.item and t.n = k.n limit 1) as t";
@@ -134,9 +134,7 @@ fn homes<K>(
     for id in ids {
         keys.push(&[id.into()])?;
     }
-    ask(desk, keys, sql, &HOME, |cells| {
-        Ok((number(cells.int(0)?), CollectionId(cells.int(1)?)))
-    })
+    ask(desk, keys, sql, &HOME, |cells| Ok((number(cells.int(0)?), CollectionId(cells.int(1)?))))
 }
 
 fn ask<R>(

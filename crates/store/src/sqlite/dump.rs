@@ -103,18 +103,30 @@ fn work(desk: &Desk, basket: &mut Basket<'_>) -> Answer<()> {
     each(desk, basket, ("body", task::BODIES), task::body_of, |w, r| {
         w.bodies.insert(r.id, r);
     })?;
-    each(desk, basket, ("task", task::TASKS), |c| task::task_of(c, 0), |w, r| {
-        w.tasks.insert(r.id, r);
-    })?;
+    each(
+        desk,
+        basket,
+        ("task", task::TASKS),
+        |c| task::task_of(c, 0),
+        |w, r| {
+            w.tasks.insert(r.id, r);
+        },
+    )?;
     each(desk, basket, ("round", round::ALL), round::round_of, |w, r| {
         w.rounds.extend([r]);
     })?;
     each(desk, basket, ("newest", line::NEWEST), line::newest_of, |w, r| {
         w.newest.extend([r]);
     })?;
-    each(desk, basket, ("slots", line::SLOTS), |c| Ok((c.text(0)?, line::slots_of(c)?)), |w, r| {
-        w.slots.extend([r]);
-    })?;
+    each(
+        desk,
+        basket,
+        ("slots", line::SLOTS),
+        |c| Ok((c.text(0)?, line::slots_of(c)?)),
+        |w, r| {
+            w.slots.extend([r]);
+        },
+    )?;
     each(desk, basket, ("lease", lease::ALL), lease::lease_of, |w, r| {
         w.leases.insert(r.id, r);
     })?;

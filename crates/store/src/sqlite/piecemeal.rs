@@ -4,10 +4,10 @@ use armarius_core::event::Hash;
 use armarius_core::ids::{BatchId, CollectionId, ItemId, TaskId};
 use armarius_engine::seam::StoreError;
 
+use super::Sqlite;
 use super::desk::Desk;
 use super::dump;
 use super::fault::Answer;
-use super::Sqlite;
 use crate::world::{Basket, Piece, Take, World};
 
 const OF_ITEM: &str = "select collection from item where id = ?1";

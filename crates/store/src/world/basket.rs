@@ -4,6 +4,12 @@ use armarius_engine::seam::StoreError;
 
 use super::World;
 
+/// Rows that are held in memory at a time.
+pub(crate) const PIECE_ROWS_MAX: usize = 20_000;
+/// Bytes of rows that are held in memory at a time, as the store holds them: a piece ends with the
+/// row that reaches it.
+pub(crate) const PIECE_BYTES_MAX: usize = 16 << 20;
+
 /// How much of a store is held in memory at a time.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Piece {
