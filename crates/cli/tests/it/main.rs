@@ -12,6 +12,7 @@ mod isolating;
 mod lab;
 mod line;
 mod lists;
+mod losing;
 mod output;
 mod posting;
 mod robots;
