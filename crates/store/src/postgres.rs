@@ -100,11 +100,13 @@ pub struct Postgres {
 struct Identity {
     system: i64,
     timeline: i64,
+    /// Which table it was: one that was made anew holds what somebody once dumped.
+    home: i64,
 }
 
 const HEAD: &str = "select (extract(epoch from clock_timestamp()) * 1000000)::bigint,
     (extract(epoch from pg_postmaster_start_time()) * 1000000)::bigint,
-    c.n, c.seal, h.system, h.timeline
+    c.n, c.seal, h.system, h.timeline, h.home, h.tableoid::bigint
     from shard as h
     left join lateral (select c.n, c.seal from \"commit\" as c where c.shard = h.shard
                        order by c.n desc limit 1) as c on true
@@ -120,6 +122,8 @@ static HEAD_TABLE: Table = Table::new(
         ("seal", Kind::Bytes),
         ("system", Kind::I8),
         ("timeline", Kind::I8),
+        ("home", Kind::I8),
+        ("tableoid", Kind::I8),
     ],
 );
 const IDENTITY: &str = "select (pg_control_system()).system_identifier,
@@ -171,11 +175,11 @@ impl Postgres {
             Ok(())
         };
         let Some(replies) = self.desk.begin(mode, first)? else { return Ok(None) };
-        let (now, life, stored) = self.note_head(&replies)?;
+        let (now, life, stored, home) = self.note_head(&replies)?;
         if life != self.life {
             // Behind a pooler nothing else tells that the server was replaced.
             self.desk.pool.renew();
-            self.recognise(stored)?;
+            self.recognise(stored, home)?;
             self.life = life;
         }
         self.compare_with_seen();
@@ -194,8 +198,9 @@ impl Postgres {
         }))
     }
 
-    /// The database's time, when it was started, and who wrote the shard last.
-    fn note_head(&mut self, replies: &[Reply]) -> Answer<(Time, i64, Identity)> {
+    /// The database's time, when it was started, where the shard was last written, and which table
+    /// it stands in now.
+    fn note_head(&mut self, replies: &[Reply]) -> Answer<(Time, i64, Identity, i64)> {
         let row = replies.first().and_then(|r| r.rows.first());
         let shard = self.shard;
         let row =
@@ -205,32 +210,26 @@ impl Postgres {
             Some(n) => CommitHead { n, seal: cells.hash(3)? },
             None => CommitHead::default(),
         };
-        let stored = Identity { system: cells.int(4)?, timeline: cells.int(5)? };
-        Ok((cells.time(0)?, cells.int(1)?, stored))
+        let (system, timeline, home) = (cells.int(4)?, cells.int(5)?, cells.int(6)?);
+        let stored = Identity { system, timeline, home };
+        Ok((cells.time(0)?, cells.int(1)?, stored, cells.int(7)?))
     }
 
     /// Asks which server this is. Another one than before may lack what the last one acknowledged.
-    fn recognise(&mut self, stored: Identity) -> Answer<()> {
+    fn recognise(&mut self, stored: Identity, home: i64) -> Answer<()> {
         let mut script = Script::default();
         script.ask(IDENTITY)?;
         let replies = self.desk.run(script)?;
         let row = replies.first().and_then(|r| r.rows.first());
         let row = row.ok_or_else(|| corrupt("the server does not say which it is"))?;
         let cells = Cells::new(&self.desk.words, &IDENTITY_TABLE, row);
-        let server = Identity { system: cells.int(0)?, timeline: cells.int(1)? };
+        let server = Identity { system: cells.int(0)?, timeline: cells.int(1)?, home };
         if server == stored {
             return Ok(());
         }
         self.stand = Some(server);
-        if stored.system == 0 {
-            return Ok(());
-        }
         let (shard, n) = (self.shard, self.head.n);
-        let change = if server.system == stored.system {
-            format!("a standby took over (timeline {} after {})", server.timeline, stored.timeline)
-        } else {
-            "the database is on another server than before (restored or moved)".to_owned()
-        };
+        let Some(change) = change(stored, server) else { return Ok(()) };
         self.doubt = Some(format!(
             "{change}; what was acknowledged in shard {shard} after commit {n} may be missing"
         ));
@@ -299,6 +298,21 @@ impl Postgres {
             }
         })
     }
+}
+
+/// What is different from where the shard was last written; nothing where that is not known.
+fn change(stored: Identity, server: Identity) -> Option<String> {
+    if stored.system != 0 && server.system != stored.system {
+        return Some(
+            "the database is on another server than before (restored or moved)".to_owned(),
+        );
+    }
+    if stored.system != 0 && server.timeline != stored.timeline {
+        let (now, before) = (server.timeline, stored.timeline);
+        return Some(format!("a standby took over (timeline {now} after {before})"));
+    }
+    let is_new = stored.home != 0 && server.home != stored.home;
+    is_new.then(|| "the tables were made anew (a dump was brought back)".to_owned())
 }
 
 impl Store for Postgres {

@@ -108,13 +108,21 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Raises the epoch and calls back what was lent, before any server is there to grant something.
+/// As [`call_back`], on a file that no server has open yet.
 fn begin_anew(store: &Path) -> anyhow::Result<usize> {
     let store = Sqlite::open(store, armarius_store::Options::small())?;
-    let options = armarius_engine::Options { with_duties: false, ..Default::default() };
-    let engine = Engine::start(Box::new(store), options)?;
+    call_back(Engine::start(Box::new(store), without_duties())?, ACTOR)
+}
+
+/// An engine that does only what it is told.
+pub(super) fn without_duties() -> armarius_engine::Options {
+    armarius_engine::Options { with_duties: false, ..Default::default() }
+}
+
+/// Raises the epoch and calls back what was lent, then stops the engine; says how many leases.
+pub(super) fn call_back(engine: Engine, actor: &str) -> anyhow::Result<usize> {
     let handle = engine.handle();
-    let ask = |command| handle.call(Name::trusted(ACTOR), None, command);
+    let ask = |command| handle.call(Name::trusted(actor), None, command);
     ask(Command::RaiseEpoch).context("cannot raise the epoch")?;
     let mut recalled = 0;
     while let Reply::Duty { did, more } = ask(Command::Recall).context("cannot call back")? {

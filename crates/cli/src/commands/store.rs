@@ -2,14 +2,17 @@
 
 use std::process::ExitCode;
 
-use armarius_engine::Fatal;
 use armarius_engine::seam::StoreError;
+use armarius_engine::{Engine, Fatal};
+use armarius_store::Sqlite;
 use armarius_store::copy::{self, Copied, Place};
 
+use super::doctor::file_of;
+use super::restore::{call_back, without_duties};
 use crate::exit::Failure;
 use crate::paper;
 use crate::progress::Progress;
-use crate::stores::StoreAt;
+use crate::stores::{self, StoreAt};
 
 /// What is done to whole stores.
 #[derive(Debug, clap::Args)]
@@ -34,12 +37,29 @@ enum Verb {
         #[arg(long)]
         json: bool,
     },
+    /// Calls back everything that was lent, and begins a new epoch of tokens
+    ///
+    /// For a store that other tools brought back to an older state: a snapshot of a disk, a base
+    /// backup without its log. A worker from before can then disturb nobody, and what it reports is
+    /// recorded as stale. `armarius restore` does this by itself, and so does a server that notices
+    /// a fail-over or a dump that was brought back.
+    Recall {
+        /// The store: sqlite:PATH or postgres://…
+        store: String,
+        /// Print one JSON object instead of lines for people
+        #[arg(long)]
+        json: bool,
+    },
 }
+
+/// Who calls back, in events.
+const ACTOR: &str = "armarius store recall";
 
 #[expect(clippy::needless_pass_by_value, reason = "every command is run in this way")]
 pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     match &args.verb {
         Verb::Copy { from, to, json } => copy(from, to, *json)?,
+        Verb::Recall { store, json } => recall(store, *json)?,
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -70,6 +90,27 @@ fn copy(from: &str, to: &str, json: bool) -> anyhow::Result<()> {
          shards of {}; everything was read back and holds",
         to.shown()
     ))
+}
+
+fn recall(store: &str, json: bool) -> anyhow::Result<()> {
+    let at = StoreAt::read(store)?;
+    let engine = match place(&at)? {
+        Place::Sqlite(path) => {
+            let path = file_of(Some(store), &path)?;
+            let store = Sqlite::open(&path, armarius_store::Options::small());
+            let store = store.map_err(|error| stores::unusable(&error))?;
+            Engine::start(Box::new(store), without_duties())?
+        }
+        Place::Postgres(url) => Engine::start_all(&stores::open_database(&url)?, without_duties())?,
+    };
+    let recalled = call_back(engine, ACTOR)?;
+    let shown = at.shown();
+    if json {
+        return paper::line(
+            &serde_json::json!({ "store": shown, "recalled": recalled }).to_string(),
+        );
+    }
+    paper::line(&format!("{shown}: {recalled} leases called back, tokens begin in a new epoch"))
 }
 
 fn place(at: &StoreAt) -> anyhow::Result<Place> {

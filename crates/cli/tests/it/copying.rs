@@ -2,6 +2,7 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use armarius_store::conformance::cluster::Cluster;
 use armarius_wire::client::Client;
 use armarius_wire::v1::claim::{Reply, Request};
 use armarius_wire::v1::report::{Outcome, Report};
@@ -124,4 +125,65 @@ fn backups_and_restores_replace_nothing_and_trust_nothing() {
     assert!(lab.ok(&["flow", "list", "--data", "d"]).contains("ocr"));
     let env = [("ARMARIUS_URL", again.url.as_str()), ("ARMARIUS_KEY", key.trim())];
     assert_eq!(lab.say_with(&["status"], &env).code, 0);
+}
+
+/// A server on a database of its own schema, and the schema's name.
+fn shared(lab: &Lab) -> (String, String) {
+    let url = Cluster::shared().fresh_url() + "&shards=2";
+    let schema = url.split("schema=").nth(1).unwrap().split('&').next().unwrap().to_owned();
+    lab.write("ocr.yaml", "tasks: [{ name: scan, run: outside, ttl: 600s }]");
+    (url, schema)
+}
+
+#[test]
+fn an_older_dump_that_is_brought_back_is_noticed_and_no_token_is_given_twice() {
+    let lab = Lab::new();
+    let (url, schema) = shared(&lab);
+    let serve =
+        || lab.start(&["serve", "--store", &url, "--listen", "127.0.0.1:0"], "listening on");
+    let server = serve();
+    lab.ok(&["collection", "put", "maps"]);
+    lab.ok(&["flow", "apply", "maps", "ocr.yaml"]);
+    lab.ok(&["submit", "ocr", "maps/page/1"]);
+    let dump = Cluster::shared().dump(&schema).unwrap();
+    // What happens from here on is lost with the server that knew of it.
+    let before = claim(&client(&lab, &server, "armarius-data"));
+    drop(server);
+    Cluster::shared().bring_back(&schema, &dump).unwrap();
+    let server = serve();
+    let client = client(&lab, &server, "armarius-data");
+    let after = claim(&client);
+    assert_eq!(after.tasks[0].task, before.tasks[0].task);
+    assert_ne!(after.tasks[0].token, before.tasks[0].token, "{after:?}");
+    assert_eq!(report(&client, &before), "recorded-stale");
+    assert_eq!(report(&client, &after), "applied");
+    let said = lab.json(&["item", "events", "maps/collection/maps"]);
+    assert!(said.to_string().contains("epoch.raised"), "{said}");
+    drop(server);
+    let said = lab.ok(&["doctor", "--store", &url, "--json"]);
+    assert!(said.contains("\"findings\":[]"), "{said}");
+}
+
+#[test]
+fn what_was_lent_is_called_back_on_request() {
+    let lab = Lab::new();
+    let (url, _) = shared(&lab);
+    let serve =
+        || lab.start(&["serve", "--store", &url, "--listen", "127.0.0.1:0"], "listening on");
+    let server = serve();
+    lab.ok(&["collection", "put", "maps"]);
+    lab.ok(&["flow", "apply", "maps", "ocr.yaml"]);
+    lab.ok(&["submit", "ocr", "maps/page/1"]);
+    let before = claim(&client(&lab, &server, "armarius-data"));
+    drop(server);
+    let said = lab.json(&["store", "recall", &url]);
+    assert_eq!(said["recalled"], 1, "{said}");
+    let server = serve();
+    let client = client(&lab, &server, "armarius-data");
+    assert_eq!(report(&client, &before), "recorded-stale");
+    let after = claim(&client);
+    assert_ne!(after.tasks[0].token, before.tasks[0].token, "{after:?}");
+    let none = lab.say(&["store", "recall", "sqlite:none.db"]);
+    assert_eq!(none.code, 1, "{}{}", none.out, none.err);
+    assert!(!lab.path("none.db").exists(), "nothing is made by asking");
 }

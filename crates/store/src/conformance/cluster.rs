@@ -147,6 +147,23 @@ impl Cluster {
         Err(io::Error::other(String::from_utf8_lossy(&output.stderr).into_owned()))
     }
 
+    /// Writes a schema into a file in its folder, as `pg_dump` does.
+    pub fn dump(&self, schema: &str) -> io::Result<PathBuf> {
+        let file = self.folder.join(format!("{schema}.sql"));
+        let mut dump = self.tools.command("pg_dump");
+        dump.args(["-U", "postgres", "-d", "postgres"]).arg("-h").arg(&self.folder);
+        run(dump.arg(format!("--schema={schema}")).arg("-f").arg(&file))?;
+        Ok(file)
+    }
+
+    /// Removes a schema, and makes it anew from such a file.
+    pub fn bring_back(&self, schema: &str, file: &Path) -> io::Result<()> {
+        self.sql(&format!("drop schema {schema} cascade"))?;
+        let mut psql = self.tools.command("psql");
+        psql.args(["-X", "-q", "-v", "ON_ERROR_STOP=1", "-U", "postgres", "-d", "postgres"]);
+        run(psql.arg("-h").arg(&self.folder).arg("-f").arg(file))
+    }
+
     /// The folder of its socket.
     #[must_use]
     pub fn folder(&self) -> &Path {

@@ -17,7 +17,8 @@ use super::wire::{Kind, Script};
 use super::words;
 
 static WORD: Table = Table::new("word", 1, 0, &[("id", Kind::I4), ("text", Kind::Text)]);
-const STAND: &str = "update shard set system = $2, timeline = $3 where shard = $1";
+const STAND: &str = "update shard set system = $2, timeline = $3, home = tableoid::bigint
+    where shard = $1";
 // The end of a transaction must not be cut short: with synchronous replication a commit that is
 // cancelled while it waits is there, but not yet safe.
 const NO_HURRY: &str = "select set_config('statement_timeout', '0', true)";
@@ -35,7 +36,7 @@ pub(super) fn write(
     let mut pen = Pen::new(shard, &desk.words);
     WORD.copy(&mut pen.script, added)?;
     rows(&mut pen, known, view, commit)?;
-    if let Some(Identity { system, timeline }) = stand {
+    if let Some(Identity { system, timeline, home: _ }) = stand {
         pen.script
             .with(Kind::I2, i64::from(shard))?
             .with(Kind::I8, system)?

@@ -28,6 +28,8 @@ const MIGRATIONS: &[Migration] = &[
     Migration { sql: include_str!("schema/0002_revisions.sql"), oldest: 2 },
     // An older program keeps output in its own files meanwhile, as it always did.
     Migration { sql: include_str!("schema/0003_output.sql"), oldest: 2 },
+    // An older program does not notice that a dump was brought back, as it never did.
+    Migration { sql: include_str!("schema/0004_home.sql"), oldest: 2 },
 ];
 
 /// The second half of the lock: no shard has this number.
