@@ -1,6 +1,6 @@
 //! Servers and connections that go away in the middle of commits.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use armarius_core::view::View;
 use armarius_engine::seam::{Store, StoreError};
@@ -108,4 +108,77 @@ fn a_connection_cut_before_the_commit_changes_nothing() {
     let mut view = View::new(0);
     assert_eq!(commit(&mut store, &mut view).unwrap(), 2);
     assert_eq!(store.dump().unwrap().batches.len(), 1);
+}
+
+/// Waits until a question has an answer that is not empty.
+fn answered(cluster: &Cluster, sql: &str) -> String {
+    let until = Instant::now() + Duration::from_secs(60);
+    loop {
+        let answer = cluster.sql(sql).unwrap();
+        if !answer.is_empty() {
+            return answer;
+        }
+        assert!(Instant::now() < until, "never: {sql}");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+fn hurried() -> Options {
+    let (statement, lock) = (Duration::from_secs(1), Duration::from_secs(60));
+    let patience = Patience { statement, lock, commit: lock, resolve: lock, ..Patience::default() };
+    Options { patience, ..Options::default() }
+}
+
+#[test]
+fn a_statement_that_is_held_up_is_given_up_and_tried_again_later() {
+    let cluster = Cluster::shared();
+    let url = cluster.fresh_url();
+    let schema = url.split("schema=").nth(1).unwrap().split('&').next().unwrap();
+    let mut store = Postgres::open(&url, 0, hurried()).unwrap();
+    let mut view = View::new(0);
+    commit(&mut store, &mut view).unwrap();
+    let locked = format!(
+        "select pid from pg_locks where relation = '{schema}.batch'::regclass and granted
+         and mode = 'AccessExclusiveLock'"
+    );
+    std::thread::scope(|scope| {
+        let hold = format!(
+            "begin; lock table {schema}.batch; select pg_sleep(600) /* until it is ended */"
+        );
+        let holder = scope.spawn(move || cluster.sql(&hold));
+        let pid = answered(cluster, &locked);
+        let refused = commit(&mut store, &mut view);
+        assert!(matches!(refused, Err(StoreError::Unavailable(_))), "{refused:?}");
+        assert!(!holder.is_finished(), "it was the limit that ended it");
+        cluster.sql(&format!("select pg_terminate_backend({pid})")).unwrap();
+    });
+    let mut view = View::new(0);
+    assert_eq!(commit(&mut store, &mut view).unwrap(), 2, "nothing of the other one is there");
+}
+
+/// With synchronous replication a commit that is cancelled is made, but not safe: so it is not.
+#[test]
+fn the_end_of_a_transaction_may_take_longer_than_a_statement() {
+    let cluster = Cluster::start(&[]).unwrap();
+    let url = cluster.fresh_url() + "&application_name=patient";
+    let mut store = Postgres::open(&url, 0, hurried()).unwrap();
+    let mut view = View::new(0);
+    commit(&mut store, &mut view).unwrap();
+    let set = |names: &str| {
+        cluster.sql(&format!("alter system set synchronous_standby_names = '{names}'")).unwrap();
+        cluster.sql("select pg_reload_conf()").unwrap();
+    };
+    set("nobody");
+    let waiting = "select pid, query_start from pg_stat_activity
+                   where application_name = 'patient' and wait_event = 'SyncRep'";
+    std::thread::scope(|scope| {
+        let committing = scope.spawn(|| commit(&mut store, &mut view).unwrap());
+        let began = answered(&cluster, waiting);
+        let limit = "select 1 from pg_stat_activity where application_name = 'patient'
+                     and clock_timestamp() - query_start > interval '2 seconds'";
+        answered(&cluster, limit);
+        assert_eq!(answered(&cluster, waiting), began, "the same commit still waits");
+        set("");
+        assert_eq!(committing.join().unwrap(), 2);
+    });
 }
