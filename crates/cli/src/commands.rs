@@ -112,7 +112,7 @@ pub(crate) enum Command {
     Backup(backup::Args),
     /// Brings a backup back into an empty data folder.
     Restore(restore::Args),
-    /// Stores: copy a whole archive from one into another.
+    /// Stores: copy one into another, call back what was lent.
     Store(store::Args),
     /// Measures the engine, or the machine below it.
     Bench(bench::Args),

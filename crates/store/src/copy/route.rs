@@ -1,5 +1,5 @@
-//! Which row goes where. What a row belongs to is looked up piece by piece; only collections, flows,
-//! queues and holds are kept in memory.
+//! Which row goes where. What a row belongs to is looked up piece by piece; only collections,
+//! flows, queues and holds are kept in memory.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 

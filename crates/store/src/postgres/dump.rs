@@ -16,6 +16,9 @@ use crate::world::{Basket, Piece, World};
 /// Rows the server sends at a time; each may have a few hundred kilobytes.
 const FETCH_ROWS_MAX: usize = 500;
 
+// Whoever takes a piece may take long with it.
+const NO_HURRY: &str = "select set_config('idle_in_transaction_session_timeout', '0', true)";
+
 /// Everything at once.
 pub(super) fn dump(desk: &mut Desk) -> Answer<World> {
     let mut world = World::default();
@@ -31,7 +34,7 @@ pub(super) fn dump(desk: &mut Desk) -> Answer<World> {
 
 /// Everything, as of one moment.
 pub(super) fn everything(desk: &mut Desk, basket: &mut Basket<'_>) -> Answer<()> {
-    desk.begin(Mode::Read, |_| Ok(()))?;
+    begin(desk)?;
     all_rows(desk, basket)?;
     all_commits(desk, basket)?;
     desk.abandon();
@@ -40,7 +43,7 @@ pub(super) fn everything(desk: &mut Desk, basket: &mut Basket<'_>) -> Answer<()>
 
 /// Every row and every event, but no commit.
 pub(super) fn rows(desk: &mut Desk, basket: &mut Basket<'_>) -> Answer<()> {
-    desk.begin(Mode::Read, |_| Ok(()))?;
+    begin(desk)?;
     all_rows(desk, basket)?;
     desk.abandon();
     basket.hand_on()
@@ -48,7 +51,7 @@ pub(super) fn rows(desk: &mut Desk, basket: &mut Basket<'_>) -> Answer<()> {
 
 /// Every commit, in order.
 pub(super) fn commits(desk: &mut Desk, basket: &mut Basket<'_>) -> Answer<()> {
-    desk.begin(Mode::Read, |_| Ok(()))?;
+    begin(desk)?;
     all_commits(desk, basket)?;
     desk.abandon();
     basket.hand_on()
@@ -56,10 +59,19 @@ pub(super) fn commits(desk: &mut Desk, basket: &mut Basket<'_>) -> Answer<()> {
 
 /// What is small and defines the rest.
 pub(super) fn definitions(desk: &mut Desk, basket: &mut Basket<'_>) -> Answer<()> {
-    desk.begin(Mode::Read, |_| Ok(()))?;
+    begin(desk)?;
     all_definitions(desk, basket)?;
     desk.abandon();
     basket.hand_on()
+}
+
+/// One picture of the shard, for as long as it takes.
+fn begin(desk: &mut Desk) -> Answer<()> {
+    let first = |script: &mut Script| {
+        script.ask(NO_HURRY)?;
+        Ok(())
+    };
+    desk.begin(Mode::Read, first).map(drop)
 }
 
 fn all_rows(desk: &mut Desk, basket: &mut Basket<'_>) -> Answer<()> {
@@ -91,7 +103,7 @@ struct Rows {
 
 impl Rows {
     fn of(table: &'static Table, words: &'static [usize]) -> Self {
-        Self { sql: table.all(), table, words }
+        Self { sql: table.walk(), table, words }
     }
 
     /// By a statement of its own.

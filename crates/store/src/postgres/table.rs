@@ -28,6 +28,7 @@ pub(super) struct Table {
 struct Statements {
     find: String,
     all: String,
+    walk: String,
     delete: String,
     update: String,
     add: String,
@@ -43,6 +44,8 @@ const FIND: &str = "select t.* from unnest($1::smallint[]) as s(shard)
                         where t.shard = s.shard and {t keys = k} limit 1) as t";
 const ALL: &str = "select {t columns} from {table} as t
     where t.shard = any($1::smallint[]) order by {t keys}";
+const WALK: &str = "select {t columns} from {table} as t
+    where t.shard = ($1::smallint[])[1] order by {t keys}";
 const DELETE: &str = "delete from {table} as t using (
         select f.ctid as place from unnest({key lists}) as k({keys})
         cross join lateral (select t.ctid from {table} as t
@@ -106,6 +109,12 @@ impl Table {
     /// Every row of the shards, in order of the key.
     pub(super) fn all(&self) -> &str {
         &self.statements().all
+    }
+
+    /// Every row of the first shard, in order of the key, as the index gives them: the first comes
+    /// at once, however many there are.
+    pub(super) fn walk(&self) -> &str {
+        &self.statements().walk
     }
 
     /// Entries behind a place, so many each: those whose `owner` columns are as given, in the order
@@ -199,6 +208,7 @@ impl Table {
             Statements {
                 find: made(FIND),
                 all: made(ALL),
+                walk: made(WALK),
                 delete: made(DELETE),
                 update: made(UPDATE),
                 add: made(ADD),

@@ -129,6 +129,12 @@ fn hurried() -> Options {
     Options { patience, ..Options::default() }
 }
 
+/// Whoever has the lock and sleeps on it.
+const HOLDER: &str = "select pid from pg_stat_activity
+    where query like '%/* holder */%' and wait_event = 'PgSleep'";
+const END_HOLDER: &str = "select pg_terminate_backend(pid) from pg_stat_activity
+    where query like '%/* holder */%' and wait_event = 'PgSleep'";
+
 #[test]
 fn a_statement_that_is_held_up_is_given_up_and_tried_again_later() {
     let cluster = Cluster::shared();
@@ -137,20 +143,14 @@ fn a_statement_that_is_held_up_is_given_up_and_tried_again_later() {
     let mut store = Postgres::open(&url, 0, hurried()).unwrap();
     let mut view = View::new(0);
     commit(&mut store, &mut view).unwrap();
-    let locked = format!(
-        "select pid from pg_locks where relation = '{schema}.batch'::regclass and granted
-         and mode = 'AccessExclusiveLock'"
-    );
     std::thread::scope(|scope| {
-        let hold = format!(
-            "begin; lock table {schema}.batch; select pg_sleep(600) /* until it is ended */"
-        );
+        let hold = format!("begin; lock table {schema}.batch; select pg_sleep(600) /* holder */");
         let holder = scope.spawn(move || cluster.sql(&hold));
-        let pid = answered(cluster, &locked);
+        answered(cluster, HOLDER);
         let refused = commit(&mut store, &mut view);
         assert!(matches!(refused, Err(StoreError::Unavailable(_))), "{refused:?}");
         assert!(!holder.is_finished(), "it was the limit that ended it");
-        cluster.sql(&format!("select pg_terminate_backend({pid})")).unwrap();
+        cluster.sql(END_HOLDER).unwrap();
     });
     let mut view = View::new(0);
     assert_eq!(commit(&mut store, &mut view).unwrap(), 2, "nothing of the other one is there");
