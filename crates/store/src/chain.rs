@@ -1,5 +1,7 @@
 //! What makes a history whole, whichever store holds it.
 
+use std::collections::HashMap;
+
 use armarius_core::event::{Canon, Commit, Event, Hash, chain, digest, seal};
 use armarius_core::ids::ItemId;
 use armarius_engine::seam::StoreError;
@@ -14,6 +16,9 @@ pub struct Verified {
     /// Items whose events are numbered without gaps.
     pub items: u64,
 }
+
+/// Hashes of events, by item and number.
+pub(crate) type Hashes = HashMap<(ItemId, i64), Hash>;
 
 /// A commit stands right behind another.
 pub(crate) fn joined(earlier: (i64, Hash), later: &Commit) -> Result<(), StoreError> {

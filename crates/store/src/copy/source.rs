@@ -1,14 +1,11 @@
 //! What is copied: read in pieces, never as a whole.
 
-use std::collections::HashMap;
-
-use armarius_core::event::Hash;
 use armarius_core::ids::{BatchId, CollectionId, ItemId, TaskId};
 use armarius_core::view::{Need, View};
 use armarius_engine::seam::{Database as _, StoreError};
 
 use super::Place;
-use crate::chain::Verified;
+use crate::chain::{Hashes, Verified};
 use crate::postgres::{self, Database};
 use crate::sqlite::{self, Sqlite};
 use crate::world::{Piece, Take, World};
@@ -126,12 +123,11 @@ impl Source {
         &self,
         shard: u16,
         refs: &[(ItemId, i64)],
-    ) -> Result<HashMap<(ItemId, i64), Hash>, StoreError> {
-        let found = match self {
-            Self::Sqlite(store) => store.hashes_of(refs)?,
-            Self::Postgres(database) => database.hashes_of(shard, refs)?,
-        };
-        Ok(found.into_iter().collect())
+    ) -> Result<Hashes, StoreError> {
+        match self {
+            Self::Sqlite(store) => store.hashes_of(refs),
+            Self::Postgres(database) => database.hashes_of(shard, refs),
+        }
     }
 
     /// Some rows of another shard, by key; nothing where there is only one.

@@ -1,6 +1,5 @@
 //! A shard in pieces, for those who move it elsewhere, and where things in it belong.
 
-use armarius_core::event::Hash;
 use armarius_core::ids::{BatchId, CollectionId, ItemId, TaskId};
 use armarius_core::view::{Need, View};
 use armarius_engine::seam::StoreError;
@@ -13,6 +12,7 @@ use super::fault::Answer;
 use super::load;
 use super::table::Table;
 use super::wire::{Grid, Kind};
+use crate::chain::Hashes;
 use crate::world::{Basket, Piece, Take, World};
 
 const OF_ITEMS: &str = "select t.id, t.collection from unnest($2::bigint[]) as k(id)
@@ -104,14 +104,15 @@ impl Database {
         &self,
         shard: u16,
         refs: &[(ItemId, i64)],
-    ) -> Result<Vec<((ItemId, i64), Hash)>, StoreError> {
+    ) -> Result<Hashes, StoreError> {
         let mut keys = Grid::new([Kind::I8, Kind::I8]);
         for (item, n) in refs {
             keys.push(&[item.0.into(), (*n).into()])?;
         }
-        ask(&mut self.desk(shard), keys, HASHES, &HASH, |cells| {
+        let found = ask(&mut self.desk(shard), keys, HASHES, &HASH, |cells| {
             Ok(((ItemId(cells.int(0)?), cells.int(1)?), cells.hash(2)?))
-        })
+        });
+        Ok(found?.into_iter().collect())
     }
 
     /// Some rows of a shard, by key.

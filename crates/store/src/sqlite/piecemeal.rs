@@ -1,6 +1,5 @@
 //! The file in pieces, for those who move it elsewhere, and where things in it belong.
 
-use armarius_core::event::Hash;
 use armarius_core::ids::{BatchId, CollectionId, ItemId, TaskId};
 use armarius_engine::seam::StoreError;
 
@@ -8,6 +7,7 @@ use super::Sqlite;
 use super::desk::Desk;
 use super::dump;
 use super::fault::Answer;
+use crate::chain::Hashes;
 use crate::world::{Basket, Piece, Take, World};
 
 const OF_ITEM: &str = "select collection from item where id = ?1";
@@ -71,11 +71,8 @@ impl Sqlite {
     }
 
     /// The hashes of events that are there.
-    pub(crate) fn hashes_of(
-        &self,
-        refs: &[(ItemId, i64)],
-    ) -> Result<Vec<((ItemId, i64), Hash)>, StoreError> {
-        let mut found = Vec::with_capacity(refs.len());
+    pub(crate) fn hashes_of(&self, refs: &[(ItemId, i64)]) -> Result<Hashes, StoreError> {
+        let mut found = Hashes::with_capacity(refs.len());
         for (item, n) in refs {
             let hash = self.desk.first("event", HASH, (item.0, n), |cells| cells.hash(0))?;
             found.extend(hash.map(|hash| ((*item, *n), hash)));
