@@ -91,6 +91,7 @@ pub(super) fn skip(
     check("reason", reason, 1, REASON_BYTES_MAX)?;
     let row = watched(desk, archive)?.clone();
     refuse_gap(&row, revision)?;
+    refuse_unawaited(&row, revision)?;
     let about = About::default();
     let next = Next { archive, revision, about: &about, depth: 0 };
     settle(desk, row, &next, &Verdict::Skipped(reason))
@@ -492,6 +493,16 @@ fn refuse_gap(row: &Archive, revision: i64) -> Result<(), Refusal> {
     }
     Err(Refusal::new(Code::WrongState, format!("revision {wanted} is next, not {revision}"))
         .hint("revisions are planned in their order, and one that is planned stays planned"))
+}
+
+/// What nobody has heard of cannot be skipped: an archive with more planned revisions than its
+/// repository has would look like one whose repository lost some.
+fn refuse_unawaited(row: &Archive, revision: i64) -> Result<(), Refusal> {
+    if row.awaited().is_some() {
+        return Ok(());
+    }
+    Err(Refusal::new(Code::WrongState, format!("revision {revision} is not awaited"))
+        .hint("all revisions there are are planned; a task of one is skipped with `task skip`"))
 }
 
 fn refuse_unstartable(def: &Flow) -> Result<(), Refusal> {

@@ -331,7 +331,10 @@ fn a_missing_revision_is_awaited_by_name_and_can_be_skipped() {
         plan 4
         awaiting -> nothing
         plan 4 -> known
-        plan 2 -> known",
+        plan 2 -> known
+        pass-over 5 -> no: wrong-state
+        look 5
+        pass-over 5 -> new",
     )
     .check_history();
 }
@@ -342,6 +345,7 @@ fn a_skipped_revision_keeps_the_order_of_its_neighbours() {
         "archive
         define f on=commit: a exclusive
         plan 1
+        notice 2
         pass-over 2
         plan 3
         task COMMIT.COMMIT@rev-2 -> waiting
