@@ -15,7 +15,9 @@ mod repository;
 mod svn;
 mod watch;
 
-pub use definitions::{FOLDER, read as read_definitions};
+pub use definitions::{
+    FOLDER, is_definition, read as read_definitions, read_together, wrong_calendar,
+};
 pub use git::branch_of;
 pub use repository::{
     Change, Changes, File, Limits, Place, Point, Repository, Seen, Stamp, Trouble, guess_kind, open,

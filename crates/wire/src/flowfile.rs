@@ -17,7 +17,7 @@ mod words;
 mod yaml;
 
 use armarius_core::flow::Flow;
-use armarius_core::flow::check;
+use armarius_core::flow::check::{self, PathPart};
 
 use error::Findings;
 use node::{Node, Place};
@@ -99,6 +99,21 @@ pub fn read_together(sources: &[Source<'_>], home: Home) -> Result<Vec<Flow>, Ve
         }
     }
     if errors.is_empty() { Ok(flows) } else { Err(errors) }
+}
+
+/// A complaint about a file that could be read, from somebody who knows what is not known here, such
+/// as calendars. It stands where the path leads.
+#[must_use]
+pub fn complain(
+    source: &Source<'_>,
+    path: &[PathPart],
+    message: impl Into<String>,
+    hint: impl Into<String>,
+) -> FlowFileError {
+    let place = yaml::parse(source).map_or(Place::START, |tree| locate::place_of(&tree, path));
+    let mut found = Findings::default();
+    found.add(place, message, hint);
+    found.into_error(source.file_name)
 }
 
 fn read_with_tree(source: &Source<'_>, home: Home) -> Result<(Flow, Node), FlowFileError> {

@@ -1,9 +1,10 @@
 //! From the files of a revision to its flows, or to what is wrong with them.
 
 use armarius_core::command::{CausedBy, Complaint, Definitions};
-use armarius_core::flow::On;
+use armarius_core::flow::check::PathPart;
+use armarius_core::flow::{Flow, On};
 use armarius_core::limits::{COMPLAINTS_MAX, KEY_BYTES_MAX};
-use armarius_engine::calendar;
+use armarius_engine::calendar::{self, CalendarError};
 use armarius_wire::flowfile::{self, FlowFileError, Home, Source};
 
 use super::repository::{File, shorten};
@@ -16,7 +17,8 @@ pub(super) const FILES_MAX: usize = 100;
 const TRAILER: &str = "Armarius-Cause:";
 
 /// Whether a file directly in the folder is a definition, by its name.
-pub(super) fn is_definition(name: &str) -> bool {
+#[must_use]
+pub fn is_definition(name: &str) -> bool {
     let known = [".yaml", ".yml", ".json"].iter().any(|end| name.ends_with(end));
     known && !name.contains('/') && !name.starts_with('.')
 }
@@ -37,25 +39,34 @@ pub fn read(files: &[File]) -> Definitions {
         complaints.push(Complaint { file: FOLDER.into(), line: 0, reason });
     }
     if complaints.is_empty() {
-        match flowfile::read_together(&sources, Home::Archive) {
-            Ok(flows) => {
-                for (flow, source) in flows.iter().zip(&sources) {
-                    let On::Schedule(when) = &flow.on else { continue };
-                    if let Err(error) = calendar::check(when) {
-                        let reason = format!("{error}; {}", error.hint()).into();
-                        let file = source.file_name.into();
-                        complaints.push(Complaint { file, line: 1, reason });
-                    }
-                }
-                if complaints.is_empty() {
-                    return Definitions::Flows(flows);
-                }
-            }
+        match read_together(&sources) {
+            Ok(flows) => return Definitions::Flows(flows),
             Err(errors) => complaints.extend(errors.iter().flat_map(told)),
         }
     }
     complaints.truncate(COMPLAINTS_MAX);
     Definitions::Invalid(complaints)
+}
+
+/// Reads the files of an archive as one, calendars included.
+pub fn read_together(sources: &[Source<'_>]) -> Result<Vec<Flow>, Vec<FlowFileError>> {
+    let flows = flowfile::read_together(sources, Home::Archive)?;
+    let both = flows.iter().zip(sources);
+    let wrong: Vec<_> = both.filter_map(|(flow, source)| wrong_calendar(source, flow)).collect();
+    if wrong.is_empty() { Ok(flows) } else { Err(wrong) }
+}
+
+/// What is wrong with the calendar of a flow, if it has one.
+#[must_use]
+pub fn wrong_calendar(source: &Source<'_>, flow: &Flow) -> Option<FlowFileError> {
+    let On::Schedule(when) = &flow.on else { return None };
+    let error = calendar::check(when).err()?;
+    let field = match error {
+        CalendarError::Zone(_) => "tz",
+        CalendarError::Cron { .. } | CalendarError::Never(_) | CalendarError::Moment(_) => "cron",
+    };
+    let path = [PathPart::Field("on"), PathPart::Field(field)];
+    Some(flowfile::complain(source, &path, error.to_string(), error.hint()))
 }
 
 fn told(error: &FlowFileError) -> Vec<Complaint> {
@@ -104,9 +115,13 @@ mod tests {
         assert!(told[0].starts_with("_workflows/b.yaml:1: a second task named"), "{told:?}");
         let told = complaints(&[file("c.yml", "- name: a\n  comand: [true]\n")]);
         assert!(told.iter().any(|t| t.starts_with("_workflows/c.yml:2: ")), "{told:?}");
-        let cron = "on: {schedule: {cron: '61 * * * *', tz: UTC}}\ntasks: [{name: a, run: x}]\n";
-        let told = complaints(&[file("d.yaml", cron)]);
-        assert!(told[0].starts_with("_workflows/d.yaml:1: "), "{told:?}");
+        let when = |cron, tz| {
+            format!("on:\n  schedule:\n    cron: '{cron}'\n    tz: {tz}\ntasks: [{{name: a, run: x}}]\n")
+        };
+        let told = complaints(&[file("d.yaml", &when("61 * * * *", "UTC"))]);
+        assert!(told[0].starts_with("_workflows/d.yaml:3: cron expression"), "{told:?}");
+        let told = complaints(&[file("d.yaml", &when("1 * * * *", "Mars/Phobos"))]);
+        assert!(told[0].starts_with("_workflows/d.yaml:4: time zone"), "{told:?}");
         let bad = File { name: "_workflows/e.yaml".to_owned(), bytes: vec![0xff, 0xfe] };
         assert!(complaints(&[bad])[0].contains("not UTF-8"));
     }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::Context as _;
-use armarius_bridges::archive::FOLDER;
+use armarius_bridges::archive::{FOLDER, is_definition, read_together, wrong_calendar};
 use armarius_core::flow::{Flow as Definition, codec};
 use armarius_wire::client::{Client, segment};
 use armarius_wire::flowfile::{self, FlowFileError, Home, Source};
@@ -18,6 +18,10 @@ use armarius_wire::v1::robot::Line;
 use crate::connect::{Connection, Steering, Way};
 use crate::exit::Failure;
 use crate::paper;
+
+/// The revisions of an archive that are drawn unless others are asked for: two, so that what waits
+/// for the one before can be seen.
+const REVISIONS: (u32, u32) = (2, 3);
 
 /// Flows: definitions of work.
 #[derive(Debug, clap::Args)]
@@ -56,7 +60,8 @@ enum Verb {
         /// Write it for Graphviz: `… --dot | dot -Tsvg`
         #[arg(long)]
         dot: bool,
-        /// Draw the tasks of these revisions, as in 2..3, and who waits for whom
+        /// Draw the tasks of these revisions and who waits for whom; of a folder 2..3 unless said
+        /// otherwise
         #[arg(long, value_name = "A..B", value_parser = span, conflicts_with_all = ["flow", "dot"])]
         revisions: Option<(u32, u32)>,
         #[command(flatten)]
@@ -93,11 +98,14 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     match args.verb {
         Verb::Apply { collection, files, steering } => apply(&collection, &files, &steering)?,
         Verb::Check { files, archive } => check(&files, archive)?,
-        Verb::Graph { source, revisions: Some((first, last)), .. } => {
+        Verb::Graph { source, flow: None, dot: false, revisions, .. }
+            if revisions.is_some() || Path::new(&source).is_dir() =>
+        {
             let flows = read_archive(Path::new(&source))?;
+            let (first, last) = revisions.unwrap_or(REVISIONS);
             paper::line(&paper::clean(revisions::text(&flows, first, last).trim_end()))?;
         }
-        Verb::Graph { source, flow, dot, connection, revisions: None } => {
+        Verb::Graph { source, flow, dot, connection, .. } => {
             let flow = drawn(&source, flow.as_deref(), &connection)?;
             if connection.json {
                 paper::line(&serde_json::to_string_pretty(&codec::to_json(&flow))?)?;
@@ -137,6 +145,10 @@ fn at(collection: &str, flow: &str) -> String {
 fn drawn(source: &str, flow: Option<&str>, connection: &Connection) -> anyhow::Result<Definition> {
     let Some(name) = flow else {
         let path = Path::new(source);
+        if path.is_dir() {
+            let hint = "draw one of its files, or its revisions without --dot";
+            return Err(Failure::new(format!("{source} is a folder"), hint).into());
+        }
         return parse(path, &load(path)?, Home::Server).map_err(|e| wrong(&[e]));
     };
     let flow: Flow = connection.client()?.get(&at(source, name), &[])?;
@@ -194,13 +206,15 @@ fn warn(client: &Client, collection: &str, applied: &[Applied]) -> anyhow::Resul
 
 fn check(files: &[PathBuf], archive: bool) -> anyhow::Result<()> {
     let home = if archive { Home::Archive } else { Home::Server };
-    let mut wrongs = Vec::new();
+    let (mut wrongs, mut count) = (Vec::new(), 0);
     for path in files {
         if path.is_dir() {
             let flows = read_archive(path)?;
-            eprintln!("{}: {} flows checked together", path.display(), flows.len());
+            eprintln!("{}: {} checked together", path.display(), counted(flows.len()));
+            count += flows.len();
             continue;
         }
+        count += 1;
         if let Err(error) = parse(path, &load(path)?, home) {
             wrongs.push(error);
         }
@@ -208,8 +222,12 @@ fn check(files: &[PathBuf], archive: bool) -> anyhow::Result<()> {
     if !wrongs.is_empty() {
         return Err(wrong(&wrongs));
     }
-    eprintln!("{} checked, nothing wrong", files.len());
+    eprintln!("{} checked, nothing wrong", counted(count));
     Ok(())
+}
+
+fn counted(flows: usize) -> String {
+    if flows == 1 { "1 flow".to_owned() } else { format!("{flows} flows") }
 }
 
 /// Reads what an archive would: the files of its `_workflows` together, or one file.
@@ -223,8 +241,8 @@ fn read_archive(path: &Path) -> anyhow::Result<Vec<Definition>> {
             files.push(entry.with_context(|| folder.display().to_string())?.path());
         }
         files.retain(|file| {
-            let end = file.extension().and_then(|e| e.to_str());
-            file.is_file() && matches!(end, Some("yaml" | "yml" | "json"))
+            let name = file.file_name().and_then(|name| name.to_str());
+            file.is_file() && name.is_some_and(is_definition)
         });
         files.sort();
     } else {
@@ -249,7 +267,7 @@ fn read_archive(path: &Path) -> anyhow::Result<Vec<Definition>> {
     if !wrongs.is_empty() {
         return Err(wrong(&wrongs));
     }
-    flowfile::read_together(&sources, Home::Archive).map_err(|errors| wrong(&errors))
+    read_together(&sources).map_err(|errors| wrong(&errors))
 }
 
 fn span(text: &str) -> Result<(u32, u32), String> {
@@ -269,7 +287,8 @@ fn load(path: &Path) -> anyhow::Result<Vec<u8>> {
 fn parse(path: &Path, bytes: &[u8], home: Home) -> Result<Definition, FlowFileError> {
     let name = path.to_string_lossy();
     let source = Source::from_bytes(&name, bytes)?;
-    flowfile::read(&source, home)
+    let flow = flowfile::read(&source, home)?;
+    wrong_calendar(&source, &flow).map_or(Ok(flow), Err)
 }
 
 fn wrong(errors: &[FlowFileError]) -> anyhow::Error {
