@@ -6,6 +6,7 @@ use std::process::ExitCode;
 
 use armarius_wire::client::Client;
 use armarius_wire::v1::Page;
+use armarius_wire::v1::archive::Revision;
 use armarius_wire::v1::hold::{Hold, On, Set};
 use armarius_wire::v1::task::{Priority, Reason, Task};
 use serde_json::json;
@@ -15,7 +16,8 @@ use crate::exit::Failure;
 use crate::paper;
 
 /// Tasks: work that is waiting, running or done. A task is given by its number or its address,
-/// flow.step@collection/kind/key with optional #part and ~round.
+/// flow.step@collection/kind/key with optional #part and ~round; one of a revision also by
+/// task@archive/revision.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     #[command(subcommand)]
@@ -131,7 +133,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
             paper::show(connection.json, &task, show)?;
         }
         Verb::Log(log) => log::run(&log)?,
-        Verb::Why(One { task, connection }) => super::why::tell(&connection, "task", &task)?,
+        Verb::Why(One { task, connection }) => super::why::tell_task(&connection, &task)?,
         Verb::Retry(Steered { task, steering }) => {
             steer(&steering, &task, "retry", &json!({}))?;
         }
@@ -186,12 +188,36 @@ pub(super) fn find(client: &Client, task: &str) -> anyhow::Result<Task> {
     if task.parse::<i64>().is_ok() {
         return Ok(client.get(&format!("tasks/{task}"), &[])?);
     }
+    if let Some(id) = of_revision(client, task)? {
+        return Ok(client.get(&format!("tasks/{id}"), &[])?);
+    }
     let page: Page<Task> = client.get("tasks", &[("address", task)])?;
     page.entries.into_iter().next().ok_or_else(|| anyhow::anyhow!("there is no task {task}"))
 }
 
+/// A task of a revision as people say it, `build-PDF@books/7`: the newest of that name there.
+fn of_revision(client: &Client, task: &str) -> anyhow::Result<Option<i64>> {
+    let Some((name, (archive, revision))) =
+        task.split_once('@').and_then(|(name, at)| Some((name, at.split_once('/')?)))
+    else {
+        return Ok(None);
+    };
+    let Ok(revision) = revision.trim_start_matches('r').parse::<i64>() else { return Ok(None) };
+    let path = format!("{}/revisions/{revision}", super::archive::at(archive));
+    let shown: Revision = client.get(&path, &[])?;
+    let named = shown.tasks.iter().filter(|task| task.name == name);
+    match named.max_by_key(|task| task.round) {
+        Some(task) => Ok(Some(task.task)),
+        None => {
+            let names: Vec<&str> = shown.tasks.iter().map(|task| task.name.as_str()).collect();
+            let why = format!("revision {revision} of {archive} has no task {name}");
+            Err(Failure::new(why, format!("it has {}", names.join(", "))).into())
+        }
+    }
+}
+
 /// The number of a task given by number or address.
-fn number(client: &Client, task: &str) -> anyhow::Result<i64> {
+pub(super) fn number(client: &Client, task: &str) -> anyhow::Result<i64> {
     match task.parse::<i64>() {
         Ok(id) => Ok(id),
         Err(_) => Ok(find(client, task)?.task),

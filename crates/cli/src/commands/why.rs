@@ -20,7 +20,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     let Args { about, connection } = args;
     match about.strip_prefix("batch:") {
         Some(batch) => tell(&connection, "batch", batch)?,
-        None if is_task(&about) => tell(&connection, "task", &about)?,
+        None if is_task(&about) => tell_task(&connection, &about)?,
         None => tell(&connection, "item", &about)?,
     }
     Ok(ExitCode::SUCCESS)
@@ -30,6 +30,12 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
 pub(super) fn is_task(about: &str) -> bool {
     let head = about.split('/').next().unwrap_or_default();
     head.contains('@') || about.parse::<i64>().is_ok()
+}
+
+/// Asks and tells about a task.
+pub(super) fn tell_task(connection: &Connection, task: &str) -> anyhow::Result<()> {
+    let id = super::task::number(&connection.client()?, task)?;
+    tell(connection, "task", &id.to_string())
 }
 
 /// Asks and tells.
