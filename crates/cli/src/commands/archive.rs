@@ -189,7 +189,7 @@ fn list(archives: &[Archive]) -> String {
         [
             a.name.clone(),
             a.kind.clone(),
-            a.state.clone(),
+            if a.held_back.is_empty() { a.state.clone() } else { "held back".to_owned() },
             a.youngest.to_string(),
             a.planned.to_string(),
             awaiting,

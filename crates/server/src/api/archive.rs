@@ -6,6 +6,7 @@ use armarius_core::flow::codec::COMMIT;
 use armarius_core::refusal::{Code, Refusal};
 use armarius_core::reply::Reply;
 use armarius_core::rows::{self, ArchiveKind, ArchiveState};
+use armarius_core::task::State::Waiting;
 use armarius_core::text::{Name, Text};
 use armarius_core::view::View;
 use armarius_core::why::{Node, why_task};
@@ -23,9 +24,12 @@ use crate::look::{Look, Lost, find_item};
 use crate::problem::{Answer, Fault, Own};
 use crate::repositories::{Repositories, Wish};
 
+/// Archives of one list that are asked what holds them back.
+const HELD_BACK_MAX: usize = 50;
+
 /// `GET /api/v1/archives`
 pub(crate) async fn list(State(app): State<App>, caller: Caller) -> Answer {
-    let entries = app.look(move |look| Ok(all(&look.view, &caller))).await?;
+    let entries = app.look(move |look| all(look, &caller)).await?;
     Ok(json(StatusCode::OK, &Page { entries, next: None }))
 }
 
@@ -165,13 +169,42 @@ fn no_flow(flow: &str, revision: i64) -> Refusal {
     Refusal::new(Code::NoSuchFlow, why).hint("flows are named like their files in _workflows")
 }
 
-/// All archives the caller may see, by name.
-pub(crate) fn all(view: &View, caller: &Caller) -> Vec<Archive> {
-    let kept = view.archives.iter().filter(|(_, row)| row.state != ArchiveState::Removed);
-    let seen = kept.filter_map(|(_, row)| shown(view, row)).filter(|one| caller.may(&one.name));
-    let mut all: Vec<Archive> = seen.collect();
+/// All archives the caller may see, by name; those that stand still say which task stops them.
+pub(crate) fn all(look: &mut Look<'_>, caller: &Caller) -> Result<Vec<Archive>, Lost> {
+    let rows = look.view.archives.iter().map(|(_, row)| row);
+    let kept = rows.filter(|row| row.state != ArchiveState::Removed).cloned();
+    let mut all = Vec::new();
+    let mut asked = 0;
+    for row in kept.collect::<Vec<rows::Archive>>() {
+        let Some(mut one) = shown(&look.view, &row).filter(|one| caller.may(&one.name)) else {
+            continue;
+        };
+        if asked < HELD_BACK_MAX && commits_wait(&look.view, &row) {
+            asked += 1;
+            one.held_back = stopped_by(held_back(look, &row)?.as_ref());
+        }
+        all.push(one);
+    }
     all.sort_by(|a, b| a.name.cmp(&b.name));
-    all
+    Ok(all)
+}
+
+/// Whether the COMMIT of a revision waits: for an exclusive task, or for its plan.
+fn commits_wait(view: &View, row: &rows::Archive) -> bool {
+    let name = Name::trusted(COMMIT);
+    let flow = view.flow_names.get(&(row.collection, name.clone())).ok().flatten();
+    let queue = flow.and_then(|flow| view.queue_names.get(&(*flow, name)).ok().flatten());
+    let queue = queue.and_then(|queue| view.queues.get(queue).ok().flatten());
+    queue.is_some_and(|queue| queue.counts[Waiting.index()] > 0)
+}
+
+/// The task that somebody has to see to before the archive goes on.
+pub(crate) fn stopped_by(why: Option<&Node>) -> String {
+    fn find(node: &Node) -> Option<&Node> {
+        let stops = node.clear.starts_with("armarius task retry");
+        if stops { Some(node) } else { node.because.iter().find_map(find) }
+    }
+    why.and_then(find).map(|node| node.what.clone()).unwrap_or_default()
 }
 
 /// An archive, if the caller may see it.

@@ -42,7 +42,7 @@ pub(super) async fn list(
     let asking = caller.clone();
     let (mut all, counts) = app
         .look(move |look| {
-            Ok((api::archive::all(&look.view, &asking), api::collection::counts(&look.view)))
+            Ok((api::archive::all(look, &asking)?, api::collection::counts(&look.view)))
         })
         .await?;
     let (known, troubled) = (all.len(), all.iter().filter(|a| is_troubled(a)).count());
@@ -95,13 +95,17 @@ fn table(all: &[Archive], counts: &BTreeMap<String, Counts>) -> Markup {
 
 /// Whether nothing will happen before somebody does something.
 fn is_troubled(archive: &Archive) -> bool {
-    archive.state != "watched" || archive.awaiting.is_some() || !archive.trusted
+    archive.state != "watched"
+        || archive.awaiting.is_some()
+        || !archive.trusted
+        || !archive.held_back.is_empty()
 }
 
 /// How an archive stands, in words.
 pub(super) fn state(archive: &Archive) -> Markup {
     html! {
         @match archive.state.as_str() {
+            "watched" if !archive.held_back.is_empty() => "",
             "watched" if archive.awaiting.is_none() =>
                 (badge_as(Stands::Done, "watched")),
             "watched" => "",
@@ -114,6 +118,9 @@ pub(super) fn state(archive: &Archive) -> Markup {
             @if archive.state != "watched" { "; " }
             (badge_as(Stands::Waiting, "awaiting")) " revision " (awaiting.revision) " since "
             (ago(&awaiting.since))
+        }
+        @if !archive.held_back.is_empty() {
+            " " (badge_as(Stands::Failed, "held back")) " " (archive.held_back)
         }
         @if !archive.trusted { " " (badge_as(Stands::Held, "not trusted")) }
     }

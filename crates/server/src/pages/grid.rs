@@ -108,7 +108,8 @@ fn read(look: &mut Look<'_>, caller: &Caller, name: &str, at: Option<i64>) -> Re
     let row = api::archive::archive(look, caller, name)?;
     let held_back = api::archive::held_back(look, &row)?;
     let archive = api::archive::shown(&look.view, &row);
-    let archive = archive.ok_or_else(|| api::archive::unknown(name))?;
+    let mut archive = archive.ok_or_else(|| api::archive::unknown(name))?;
+    archive.held_back = api::archive::stopped_by(held_back.as_ref());
     let span = api::revision::span(&row, at.map(|at| at.max(row.first)), REVISIONS_MAX);
     let youngest = api::revision::span(&row, None, 1).1;
     let name = Name::new(name)?;
@@ -249,12 +250,14 @@ fn line(whole: &Whole, planned: &Planned, columns: &[Column<'_>], edges: &Edges)
     let runs = revision.tasks.iter().any(|task| task.name != COMMIT);
     html! { tr {
         th scope="row" {
-            a.rev href=(revision_href(&whole.archive.name, revision.revision))
-                { "r" (revision.revision) }
-            " " (revision_badge(&revision.state))
+            span.first {
+                a.rev href=(revision_href(&whole.archive.name, revision.revision))
+                    { "r" (revision.revision) }
+                (revision_badge(&revision.state))
+                span.quiet.who { (revision.author) @if !revision.author.is_empty() { ", " }
+                    (ago(if revision.at.is_empty() { &revision.seen_at } else { &revision.at })) }
+            }
             span.said { (said) }
-            span.quiet.who { (revision.author) @if !revision.author.is_empty() { ", " }
-                (ago(if revision.at.is_empty() { &revision.seen_at } else { &revision.at })) }
         }
         @for (n, column) in columns.iter().enumerate() {
             @if let Some(place) = place_of(planned, column.name) {

@@ -1,7 +1,8 @@
 //! Tasks: lists of them, and everything about one.
 
+use armarius_core::ids::ItemId;
 use armarius_core::task::State as Stands;
-use armarius_core::view::{Need, View};
+use armarius_core::view::{Need, Stop, View};
 use armarius_core::why::{Node, why_task};
 use armarius_wire::client::segment;
 use armarius_wire::v1::task::Task;
@@ -13,7 +14,10 @@ use serde::Deserialize;
 use super::act;
 use super::frame::{page, steers};
 use super::item::history;
-use super::parts::{ago, ago_at, badge, further, item_link, json, lasting, length, said, tasks};
+use super::parts::{
+    ago, ago_at, archive_link, badge, further, item_link, json, lasting, revision_href, said, tasks,
+    took,
+};
 use crate::api;
 use crate::api::task::Wanted;
 use crate::app::App;
@@ -104,6 +108,8 @@ pub(super) struct Which {
 struct Whole {
     task: Task,
     item: String,
+    /// The archive and the revision it belongs to, if it does.
+    revision: Option<(String, i64)>,
     why: Node,
     events: Vec<armarius_core::event::Event>,
     lease: Option<(String, armarius_core::ids::Time)>,
@@ -117,10 +123,15 @@ pub(super) async fn show(
 ) -> Answer {
     let asking = caller.clone();
     let whole = app.look(move |look| read(look, &asking, id)).await?;
-    let Whole { task, item, why, events, lease } = &whole;
+    let Whole { task, item, revision, why, events, lease } = &whole;
     let open = !matches!(&*task.state, "done" | "failed" | "cancelled");
     let main = html! {
-        p.crumb { (item_link(item)) }
+        p.crumb {
+            @if let Some((archive, number)) = revision {
+                (archive_link(archive)) " / "
+                a href=(revision_href(archive, *number)) { "revision " (number) }
+            } @else { (item_link(item)) }
+        }
         h1.address { (task.address) }
         div id="state" data-live {
             p.lead { (badge(&task.state)) " " @if !task.cause.is_empty() { (task.cause) ", " }
@@ -175,7 +186,17 @@ fn read(look: &mut Look<'_>, caller: &Caller, id: i64) -> Result<Whole, Lost> {
         let Some(lease) = view.tasks.get(&id)?.and_then(|task| task.lease) else { return Ok(None) };
         Ok(view.leases.get(&lease)?.map(|lease| (lease.worker.to_string(), lease.expires_at)))
     })?;
-    Ok(Whole { task, item: look.ask(|view| item_address(view, item))?, why, events, lease })
+    let revision = look.ask(|view| revision_of(view, item))?;
+    let item = look.ask(|view| item_address(view, item))?;
+    Ok(Whole { task, item, revision, why, events, lease })
+}
+
+/// The archive and the number of an item that is a revision.
+fn revision_of(view: &View, item: ItemId) -> Result<Option<(String, i64)>, Stop> {
+    let Some(row) = view.items.get(&item)? else { return Ok(None) };
+    let home = view.collections.get(&row.collection)?.map(|home| home.name.to_string());
+    let is_archive = view.archives.get(&row.collection)?.is_some();
+    Ok(home.zip(row.ordinal.filter(|_| is_archive)))
 }
 
 /// What it waits for, as a tree.
@@ -204,10 +225,10 @@ fn attempts(events: &[armarius_core::event::Event]) -> Markup {
                 th scope="col" { "took" } th scope="col" { "ended" } } }
             tbody { @for (place, (begun, end)) in rows.iter().enumerate().rev() { tr {
                 td.n { (place + 1) }
-                td { (begun.actor) }
+                td { (begun.detail.as_deref().unwrap_or(&begun.actor)) }
                 td { (ago_at(begun.at)) }
                 @if let Some(end) = end {
-                    td { (length(u64::try_from((end.at.0 - begun.at.0) / 1_000_000).unwrap_or(0))) }
+                    td { (took(u64::try_from(end.at.0 - begun.at.0).unwrap_or(0))) }
                     td { (badge(end.to.map_or("", Stands::as_str))) }
                 } @else { td { "" } td { (badge(Stands::Leased.as_str())) } }
             } } }

@@ -112,6 +112,11 @@ async fn a_grid_shows_states_edges_supersession_and_what_is_invalid() {
     // A book waits for the index of its own revision, and says which books it superseded.
     let edge = format!("data-task=\"{}\" data-after=\"{}\"", task("book"), task("index"));
     assert!(after.contains(&edge), "{edge}: {after}");
+    // From the grid to what a task wrote and who ran it, and back.
+    let own = page(&lab, &cookie, &format!("/task?id={}", task("book"))).await;
+    for part in ["/output", "<td>w</td>", "/archive?name=books", "/revision?archive=books&amp;n=3"] {
+        assert!(own.contains(part), "{part}: {own}");
+    }
     let one = page(&lab, &cookie, "/revision?archive=books&n=3").await;
     for part in ["<svg", "ghost", "edge cancels", "book of revision 3: done", "/task?id="] {
         assert!(one.contains(part), "{part}: {one}");
@@ -182,4 +187,32 @@ async fn what_is_awaited_is_said_and_skipped_by_name() {
     let form = "name=books";
     assert_eq!(browse(&lab, "POST", "/archive/resume", form, &headers).await.status, 303);
     assert_eq!(lab.get("/api/v1/archives/books").await.expect(200)["state"], "watched");
+}
+
+#[tokio::test]
+async fn an_archive_that_a_failed_task_stops_says_so_everywhere() {
+    let lab = Lab::new();
+    put(&lab, "books", true);
+    let mut flow = flow("book");
+    flow.tasks[0].exclusive = true;
+    for revision in 1..=2 {
+        planned(&lab, "books", revision, "a", Definitions::Flows(vec![flow.clone()]));
+    }
+    let cookie = sign_in(&lab, &lab.admin).await;
+    let before = lab.get("/api/v1/archives").await.expect(200);
+    assert!(before["entries"][0]["held_back"].is_null(), "{before}");
+    let claim = json!({ "worker": "w", "steps": ["main.index"] });
+    let granted = lab.post("/api/v1/claims", claim).await.expect(200);
+    let report = json!([{ "lease": granted["lease"], "task": granted["tasks"][0]["task"],
+        "token": granted["tasks"][0]["token"], "outcome": "permanent" }]);
+    lab.post("/api/v1/reports", report).await.expect(200);
+    let stopper = "main.index@books/revision/1 failed (permanent)";
+    let after = lab.get("/api/v1/archives").await.expect(200);
+    assert_eq!(after["entries"][0]["held_back"], stopper, "{after}");
+    for path in ["/archives", "/archive?name=books"] {
+        let text = page(&lab, &cookie, path).await;
+        assert!(text.contains("held back") && text.contains(stopper), "{path}: {text}");
+    }
+    let list = page(&lab, &cookie, "/archives").await;
+    assert!(list.contains("1 in need of somebody"), "{list}");
 }

@@ -55,7 +55,8 @@ pub struct Archive {
     /// The revision that is awaited, if one is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub awaiting: Option<Awaiting>,
-    /// What the oldest revision whose COMMIT is not done waits for, line by line.
+    /// What the oldest revision whose COMMIT is not done waits for, line by line; in a list only
+    /// the task that stops the archive.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub held_back: String,
     /// The flows that the planned revision defines.

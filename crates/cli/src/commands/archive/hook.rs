@@ -70,7 +70,8 @@ fn put_in_place(
         write(&folder.join(hook), text, 0o755)?;
         eprintln!("installed {}", folder.join(hook).display());
     }
-    eprintln!("its key, which may only notify, is in {}", file.display());
+    eprintln!("its key, which may only notify, is in {}:", file.display());
+    eprintln!("whoever commits as another user of this machine must be able to read it");
     Ok(())
 }
 

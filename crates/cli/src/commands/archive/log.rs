@@ -116,7 +116,8 @@ pub(crate) fn revision_text(revision: &Revision) -> String {
             pairs.push((name, value.clone()));
         }
     }
-    pairs.push(("changed", format!("{} paths", r.paths)));
+    let paths = if r.paths == 1 { "path" } else { "paths" };
+    pairs.push(("changed", format!("{} {paths}", r.paths)));
     if !r.cause.is_empty() {
         pairs.push(("made by", format!("{} (depth {})", r.cause, r.depth)));
     }
