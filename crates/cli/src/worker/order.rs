@@ -33,11 +33,11 @@ impl No {
         Self { class: Outcome::Transient, why: why.into() }
     }
 
-    fn permanent(why: impl Into<String>) -> Self {
+    pub(super) fn permanent(why: impl Into<String>) -> Self {
         Self { class: Outcome::Permanent, why: why.into() }
     }
 
-    fn not_yet(why: impl Into<String>) -> Self {
+    pub(super) fn not_yet(why: impl Into<String>) -> Self {
         Self { class: Outcome::NotYet, why: why.into() }
     }
 }

@@ -33,14 +33,25 @@ pub(super) fn bring(
         let tar = client.open(&format!("{at}/export"));
         let tar = tar.map_err(|error| unread("its source", &error))?;
         unpack(tar, place).map_err(|error| {
-            No::transient(format!("cannot bring the source of {}: {error}", task.item.address))
+            let why = format!("cannot bring the source of {}: {error}", task.item.address);
+            match error.kind() {
+                io::ErrorKind::InvalidData => No::permanent(why),
+                // The server or the connection is gone, or there is no room just now.
+                _ => No::not_yet(why),
+            }
         })?;
     }
     Ok(())
 }
 
+/// Nothing of the task was run, so that a server or a repository that is away costs no attempt.
 fn unread(what: &str, error: &Error) -> No {
-    No::transient(format!("cannot get {what}: {error}"))
+    let why = format!("cannot get {what}: {error}");
+    match error {
+        Error::Unreachable { .. } => No::not_yet(why),
+        Error::Refused(no) if no.status >= 500 || no.code == "wrong-state" => No::not_yet(why),
+        Error::Refused(_) | Error::Garbled { .. } => No::transient(why),
+    }
 }
 
 /// What the environment says about the revision, without the prefix of every name.
@@ -72,7 +83,8 @@ fn unpack(tar: impl Read, place: &Place) -> io::Result<()> {
     archive.set_preserve_mtime(true);
     for (n, entry) in archive.entries()?.enumerate() {
         if n >= ENTRIES_MAX {
-            return Err(io::Error::other(format!("more than {ENTRIES_MAX} files")));
+            let why = format!("more than {ENTRIES_MAX} files");
+            return Err(io::Error::new(io::ErrorKind::InvalidData, why));
         }
         let mut entry = entry?;
         let path = entry.path()?.into_owned();

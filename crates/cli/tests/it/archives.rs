@@ -1,5 +1,7 @@
 //! Archives on real repositories: committed to by real clients, noticed by the installed hook.
 
+mod given;
+mod page;
 mod together;
 mod trouble;
 

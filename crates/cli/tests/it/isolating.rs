@@ -71,12 +71,12 @@ fn a_strictly_isolated_task_is_asked_before_it_is_killed() {
 }
 
 /// podman with a store of its own, and an image made of busybox.
-struct Podman {
+pub(crate) struct Podman {
     words: Vec<String>,
 }
 
 impl Podman {
-    fn new(lab: &Lab) -> Self {
+    pub(crate) fn new(lab: &Lab) -> Self {
         let at = |name: &str| lab.path(name).display().to_string();
         let (root, run) = (format!("--root={}", at("pods")), format!("--runroot={}", at("run")));
         let words = ["podman", &root, &run, "--storage-driver=vfs", "--runtime=runc"];
@@ -103,11 +103,11 @@ impl Podman {
     }
 
     /// The names of all containers, those that ended too.
-    fn containers(&self) -> String {
+    pub(crate) fn containers(&self) -> String {
         self.say(&["ps", "--all", "--format={{.Names}}"])
     }
 
-    fn work(&self, lab: &Lab, more: &[&str]) -> Running {
+    pub(crate) fn work(&self, lab: &Lab, more: &[&str]) -> Running {
         let tool = self.words.join(" ");
         let words = ["work", "--container-tool", &tool, "--container-arg=--network=none"];
         let limits = ["--open-files", "1024", "--processes", "1024"];
@@ -116,7 +116,7 @@ impl Podman {
 }
 
 /// Containers of podman need root here.
-fn with_podman() -> Option<Lab> {
+pub(crate) fn with_podman() -> Option<Lab> {
     let has = |program| Command::new(program).arg("--version").output().is_ok();
     if !rustix::process::geteuid().is_root() || !has("podman") || !has("runc") {
         eprintln!("there is no podman with runc here, or this is not root");

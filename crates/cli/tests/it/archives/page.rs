@@ -1,0 +1,49 @@
+//! The page of an archive in a real browser, while people commit.
+
+use super::{Kind, Repo, UP, text};
+use crate::browser::Browser;
+use crate::browsing::sign_in;
+use crate::lab::Lab;
+
+const FLOW: &str = "- name: index
+  depends: [PREV]
+  shell: sh
+  script: echo indexed $ARMARIUS_REVISION
+- name: build
+  depends: [index]
+  cancels: [PREV]
+  ttl: 3s
+  command: [sleep, \"300\"]
+";
+
+#[test]
+fn the_grid_follows_commits_and_output_is_one_click_away() {
+    let lab = Lab::new();
+    let repo = Repo::new(&lab, Kind::Svn);
+    let work = repo.client("copy");
+    let server = lab.start(&UP, "listening on");
+    lab.ok(&["archive", "add", "books", "--repo", text(&repo.place()), "--trust"]);
+    repo.commit(&work, &[("_workflows/main.yaml", FLOW)], "the first edition");
+    let browser = Browser::open(true);
+    sign_in(&lab, &browser);
+    browser.go(&format!("{}/archive?name=books", server.url));
+    browser.until("the first edition");
+    browser.until("running");
+    browser.eval("window.mark = 'same page'");
+    repo.commit(&work, &[("a.txt", "2")], "the second edition");
+    browser.until("the second edition");
+    browser.until("by r2 build");
+    assert_eq!(browser.eval("return window.mark"), "same page");
+    // Whoever stands on a task sees what it waits for, and what it superseded.
+    let told = "const at = name => document.querySelector(`a[title='${name}']`).closest('td');
+        at('build of revision 2').querySelector('a').focus();
+        return at('index of revision 2').classList.contains('is-after')
+            && at('build of revision 1').classList.contains('is-over');";
+    browser.until_so("edges", |b| b.eval(told) == true);
+    // Found and clicked in one go: a live page may replace a link in between.
+    browser.eval("document.querySelector(`a[title='index of revision 2']`).click()");
+    browser.until("indexed 2");
+    browser.eval("document.querySelector('.crumb a').click()");
+    browser.until("the second edition");
+    assert_eq!(browser.complaints(), Vec::<String>::new());
+}
