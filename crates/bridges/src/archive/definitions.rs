@@ -116,7 +116,9 @@ mod tests {
         let told = complaints(&[file("c.yml", "- name: a\n  comand: [true]\n")]);
         assert!(told.iter().any(|t| t.starts_with("_workflows/c.yml:2: ")), "{told:?}");
         let when = |cron, tz| {
-            format!("on:\n  schedule:\n    cron: '{cron}'\n    tz: {tz}\ntasks: [{{name: a, run: x}}]\n")
+            format!(
+                "on:\n  schedule:\n    cron: '{cron}'\n    tz: {tz}\ntasks: [{{name: a, run: x}}]\n"
+            )
         };
         let told = complaints(&[file("d.yaml", &when("61 * * * *", "UTC"))]);
         assert!(told[0].starts_with("_workflows/d.yaml:3: cron expression"), "{told:?}");

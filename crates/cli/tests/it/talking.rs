@@ -15,6 +15,28 @@ fn flow_files_are_checked_without_a_server() {
     assert!(said.err.contains("hint: did you mean `command`?"), "{}", said.err);
 }
 
+/// What an archive would say of its folder, calendars included, is said before the commit.
+#[test]
+fn the_folder_of_an_archive_is_checked_and_drawn() {
+    let lab = Lab::new();
+    std::fs::create_dir(lab.path("_workflows")).unwrap();
+    lab.write("_workflows/.#main.yaml", "not: [ours");
+    lab.write("_workflows/main.yaml", "- {name: index, depends: [PREV], command: [make]}\n");
+    let said = lab.say(&["flow", "check", "."]);
+    assert!(said.code == 0 && said.err.contains("1 flow checked, nothing wrong"), "{}", said.err);
+    let drawn = lab.ok(&["flow", "graph", "."]);
+    assert!(drawn.contains("rev-2:index     <-- rev-3:index"), "{drawn}");
+    let said = lab.say(&["flow", "graph", ".", "--dot"]);
+    assert!(said.err.contains("without --dot"), "{}", said.err);
+    let nightly = "on:\n  schedule:\n    cron: '0 3 * * *'\n    tz: Mars/Phobos\n\
+                   tasks: [{name: a, run: outside}]\n";
+    lab.write("_workflows/nightly.yaml", nightly);
+    let said = lab.say(&["flow", "check", "."]);
+    assert_eq!(said.code, 1, "{}", said.err);
+    assert!(said.err.contains("nightly.yaml:4:9: time zone \"Mars/Phobos\""), "{}", said.err);
+    assert_eq!(lab.say(&["flow", "check", "_workflows/nightly.yaml"]).code, 1);
+}
+
 #[test]
 fn without_a_server_it_says_what_to_do() {
     let lab = Lab::new();

@@ -15,8 +15,8 @@ use super::act;
 use super::frame::{page, steers};
 use super::item::history;
 use super::parts::{
-    ago, ago_at, archive_link, badge, further, item_link, json, lasting, revision_href, said, tasks,
-    took,
+    ago, ago_at, archive_link, badge, further, item_link, json, lasting, revision_href, said,
+    tasks, took,
 };
 use crate::api;
 use crate::api::task::Wanted;

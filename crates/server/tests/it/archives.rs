@@ -114,7 +114,8 @@ async fn a_grid_shows_states_edges_supersession_and_what_is_invalid() {
     assert!(after.contains(&edge), "{edge}: {after}");
     // From the grid to what a task wrote and who ran it, and back.
     let own = page(&lab, &cookie, &format!("/task?id={}", task("book"))).await;
-    for part in ["/output", "<td>w</td>", "/archive?name=books", "/revision?archive=books&amp;n=3"] {
+    for part in ["/output", "<td>w</td>", "/archive?name=books", "/revision?archive=books&amp;n=3"]
+    {
         assert!(own.contains(part), "{part}: {own}");
     }
     let one = page(&lab, &cookie, "/revision?archive=books&n=3").await;

@@ -157,8 +157,10 @@ fn grow(store: &str, engine: Engine, revisions: i64) {
     let (first, last) = (sum(&times[..span]), sum(&times[times.len() - span..]));
     let tenths: Vec<f64> = times.chunks(times.len().div_ceil(10)).map(mean).collect();
     eprintln!("{store}: milliseconds a revision, tenth by tenth: {tenths:.2?}");
-    let pages = [("first", 20.min(revisions)), ("middle", 20.max(revisions / 2)), ("last", revisions)];
-    let pages = pages.map(|(name, top)| format!("{name} {:.1?}", page_time(&handle, &archive, top)));
+    let pages =
+        [("first", 20.min(revisions)), ("middle", 20.max(revisions / 2)), ("last", revisions)];
+    let pages =
+        pages.map(|(name, top)| format!("{name} {:.1?}", page_time(&handle, &archive, top)));
     eprintln!(
         "{store}: {revisions} revisions of 5 tasks: last {span} / first {span} = {:.2}, \
          {:.2} ms each; pages of the log, the slowest of {PAGE_READS}: {}",

@@ -47,7 +47,10 @@ fn told(kind: Kind) {
         id(2)
     );
     assert_eq!(lab.ok(&["task", "log", "main.tell@books/revision/2"]), wanted);
-    assert!(lab.ok(&["task", "log", "main.tell@books/revision/1"]).ends_with("one\n"));
+    // As people say it.
+    assert!(lab.ok(&["task", "log", "tell@books/1"]).ends_with("one\n"));
+    let said = lab.say(&["task", "why", "tall@books/1"]);
+    assert!(said.err.contains("it has COMMIT, tell"), "{}", said.err);
 }
 
 #[test]
