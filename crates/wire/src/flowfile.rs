@@ -101,8 +101,8 @@ pub fn read_together(sources: &[Source<'_>], home: Home) -> Result<Vec<Flow>, Ve
     if errors.is_empty() { Ok(flows) } else { Err(errors) }
 }
 
-/// A complaint about a file that could be read, from somebody who knows what is not known here, such
-/// as calendars. It stands where the path leads.
+/// A complaint about a file that could be read, from somebody who knows what is not known here,
+/// such as calendars. It stands where the path leads.
 #[must_use]
 pub fn complain(
     source: &Source<'_>,

@@ -41,8 +41,8 @@ fn told(kind: Kind) {
         Kind::Git => ("git", "A d/e\n"),
     };
     let wanted = format!(
-        "books {kind} file://{place}\n1 then 2, attempt 1\n{} then {}\nhere\n{folder}D c\nM a b.txt\n\
-         0:main.tell@books/revision/2\ntwo\n",
+        "books {kind} file://{place}\n1 then 2, attempt 1\n{} then {}\nhere\n\
+         {folder}D c\nM a b.txt\n0:main.tell@books/revision/2\ntwo\n",
         id(1),
         id(2)
     );
