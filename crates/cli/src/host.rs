@@ -220,12 +220,8 @@ async fn serve(parts: Parts, place: &Place) -> anyhow::Result<ExitCode> {
         Failure::new(format!("cannot listen on {address}"), "choose another with --listen")
     })?;
     let address = listener.local_addr().context("the socket has no address")?;
-    let settings = Settings {
-        port: address.port(),
-        tls: tls.is_some(),
-        behind_proxy: place.behind_proxy,
-        ..Settings::default()
-    };
+    let settings =
+        Settings { tls: tls.is_some(), behind_proxy: place.behind_proxy, ..Settings::default() };
     let app = App::new(engine.handle(), keys, description, settings).with_shelf(shelf);
     let app = app.with_repositories(Arc::new(archives));
     tokio::spawn(app.clone().tend());
@@ -255,7 +251,7 @@ async fn serve(parts: Parts, place: &Place) -> anyhow::Result<ExitCode> {
         }
         None => format!("listening on {url}, data in {}", server.data.display()),
     });
-    if signs_in && let Some(link) = sign_in_link(&app, &server) {
+    if signs_in && let Some(link) = sign_in_link(&app, &server).await {
         place.log.say(&format!("sign in at {link} (works once; `armarius login` prints another)"));
     }
     let (broke_tx, broke_rx) = oneshot::channel();
@@ -306,11 +302,11 @@ async fn serve(parts: Parts, place: &Place) -> anyhow::Result<ExitCode> {
 }
 
 /// A link for the person who started it, with the key that programs of this machine use.
-fn sign_in_link(app: &App, server: &Server) -> Option<String> {
+async fn sign_in_link(app: &App, server: &Server) -> Option<String> {
     let key = fs::read_to_string(&server.key_file).ok()?;
     let id = key.trim().strip_prefix("ark_")?.split('_').next()?;
-    let code = app.sessions().invite(&Name::new(id).ok()?).ok()?;
-    Some(format!("{}/login?code={code}", server.url))
+    let path = app.sign_in_path(&Name::new(id).ok()?).await?;
+    Some(format!("{}{path}", server.url))
 }
 
 fn open_tls(place: &Place) -> anyhow::Result<Option<Tls>> {

@@ -233,6 +233,30 @@ pub enum Command {
         /// Its public part.
         id: Name,
     },
+    /// Makes a link that opens one session for the holder of a key.
+    OfferSession {
+        /// The key's public part.
+        key: Name,
+        /// SHA-256 of the link's code.
+        code: Hash,
+    },
+    /// Opens a session: somebody signs in.
+    OpenSession {
+        /// What was shown.
+        by: Opener,
+        /// SHA-256 of what the browser carries.
+        secret: Hash,
+    },
+    /// A session is in use.
+    NoteSession {
+        /// SHA-256 of what the browser carries.
+        secret: Hash,
+    },
+    /// Ends a session: somebody signs out.
+    EndSession {
+        /// SHA-256 of what the browser carries.
+        secret: Hash,
+    },
     /// Writes a letter.
     Post {
         /// To whom.
@@ -317,6 +341,15 @@ pub struct ChangeKey {
     pub role: Option<Role>,
     /// Only these collections; all when empty.
     pub collections: Option<Vec<Name>>,
+}
+
+/// What opens a session.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Opener {
+    /// A key, by its public part: whoever asks has seen its secret.
+    Key(Name),
+    /// SHA-256 of a link's code, which is used up.
+    Code(Hash),
 }
 
 /// An event and what is said about it.

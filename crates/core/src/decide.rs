@@ -27,6 +27,7 @@ mod revision;
 mod rewind;
 mod said;
 mod schedule;
+mod session;
 mod submit;
 mod trigger;
 
@@ -35,6 +36,7 @@ pub use key::HOUSE;
 pub use lines::limits_of;
 pub(crate) use revision::PLAN_OF;
 pub use revision::{KIND as REVISION_KIND, address as revision_address};
+pub use session::Session;
 pub use trigger::{Standing, fits as query_fits, holds as query_holds, standing};
 
 use crate::command::{Call, Command};
@@ -122,6 +124,10 @@ fn answer(desk: &mut Desk<'_>) -> Result<Reply, Stop> {
         Command::MakeKey(make) => key::make(desk, make),
         Command::ChangeKey(change) => key::change(desk, change),
         Command::RevokeKey { id } => key::revoke(desk, id),
+        Command::OfferSession { key, code } => session::offer(desk, key, code),
+        Command::OpenSession { by, secret } => session::open(desk, by, secret),
+        Command::NoteSession { secret } => session::note(desk, secret),
+        Command::EndSession { secret } => session::end(desk, secret),
         Command::Post { to, body } => outbox::post(desk, to, body),
         Command::Delivered { to, n, ok, retry_at } => {
             outbox::delivered(desk, to, *n, *ok, *retry_at)

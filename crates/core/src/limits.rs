@@ -69,5 +69,13 @@ pub const CAUSAL_DEPTH_MAX: u32 = 8;
 pub const KEYS_MAX: usize = 10_000;
 /// Most collections one key may be limited to.
 pub const KEY_COLLECTIONS_MAX: usize = 256;
+/// How long a link that signs in may be used, once.
+pub const LINK_SECONDS_MAX: i64 = 600;
+/// A session ends after this time, used or not.
+pub const SESSION_SECONDS_MAX: i64 = 604_800;
+/// A session that nobody uses ends after this time, as far as its use was noted.
+pub const SESSION_IDLE_SECONDS_MAX: i64 = 43_200;
+/// How often the use of a session is noted, so that reading a page is no commit.
+pub const SESSION_NOTED_SECONDS: i64 = 3_600;
 /// Holds a shard may have at once.
 pub const HOLDS_MAX: usize = 10_000;

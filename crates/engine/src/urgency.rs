@@ -80,6 +80,10 @@ impl Urgency {
             | Command::ResumeArchive { .. }
             | Command::SkipRevision { .. }
             | Command::RevokeKey { .. }
+            | Command::OfferSession { .. }
+            | Command::OpenSession { .. }
+            | Command::NoteSession { .. }
+            | Command::EndSession { .. }
             | Command::RaiseEpoch
             | Command::Recall => Self::Action,
             Command::PutItem(_)
@@ -145,6 +149,10 @@ pub(crate) fn needs_room(command: &Command) -> bool {
         | Command::LookedAt { .. }
         | Command::SkipRevision { .. }
         | Command::RevokeKey { .. }
+        | Command::OfferSession { .. }
+        | Command::OpenSession { .. }
+        | Command::NoteSession { .. }
+        | Command::EndSession { .. }
         | Command::RaiseEpoch
         | Command::Recall => false,
     }
@@ -204,6 +212,10 @@ pub(crate) fn text_bytes(command: &Command) -> usize {
         | Command::NoticeRevision { .. }
         | Command::SkipRevision { .. }
         | Command::RevokeKey { .. }
+        | Command::OfferSession { .. }
+        | Command::OpenSession { .. }
+        | Command::NoteSession { .. }
+        | Command::EndSession { .. }
         | Command::RaiseEpoch
         | Command::Recall => 0,
     }

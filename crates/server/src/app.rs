@@ -60,9 +60,6 @@ struct Inner {
 /// What differs between one server and another.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// The port it listens on. Browsers send cookies to every port of a host, so that two servers
-    /// on one machine need two names.
-    pub port: u16,
     /// Whether connections are encrypted here.
     pub tls: bool,
     /// Whether a proxy in front says how its clients reached it.
@@ -75,7 +72,7 @@ pub struct Settings {
 
 impl Default for Settings {
     fn default() -> Self {
-        Self { port: 7700, tls: false, behind_proxy: false, per_key: PER_KEY, mistakes: MISTAKES }
+        Self { tls: false, behind_proxy: false, per_key: PER_KEY, mistakes: MISTAKES }
     }
 }
 
@@ -147,9 +144,9 @@ impl App {
         &self.0.attendance
     }
 
-    /// Codes and sessions.
+    /// The sessions this server saw.
     #[must_use]
-    pub fn sessions(&self) -> &Sessions {
+    pub(crate) fn sessions(&self) -> &Sessions {
         &self.0.sessions
     }
 
@@ -242,10 +239,30 @@ impl App {
         if let Some(rehearsal) = caller.rehearsal.clone() {
             return rehearsal.play(self, caller, id, command).await;
         }
-        let (tx, rx) = oneshot::channel();
         let request = Request { actor: caller.actor.clone(), idem: id.map(Text::from), command };
+        Ok(self.ask_plainly(request).await?)
+    }
+
+    /// As [`App::ask`], with the engine's own answer.
+    pub(crate) async fn ask_plainly(&self, request: Request) -> Outcome {
+        let (tx, rx) = oneshot::channel();
         self.0.handle.send(request, Box::new(move |outcome| drop(tx.send(outcome))));
-        Ok(rx.await.unwrap_or(Err(EngineError::Stopped))?)
+        rx.await.unwrap_or(Err(EngineError::Stopped))
+    }
+
+    /// Asks the engine, and does not wait for an answer.
+    pub(crate) fn tell(&self, caller: &Caller, command: Command) {
+        let request = Request { actor: caller.actor.clone(), idem: None, command };
+        self.0.handle.send(request, Box::new(drop));
+    }
+
+    /// Reads the keys again if this one is not known: another server may just have made it.
+    pub(crate) async fn know(&self, key: &Name) {
+        if self.0.keys.holder(key).is_none() {
+            let app = self.clone();
+            // If it cannot be read now, it opens nothing now.
+            drop(tokio::task::spawn_blocking(move || app.0.keys.refresh()).await);
+        }
     }
 
     /// Asks many things; each is answered for itself, in order.

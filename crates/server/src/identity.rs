@@ -16,6 +16,7 @@ use crate::app::App;
 use crate::keys::Caller;
 use crate::problem::{Fault, Own};
 use crate::rehearse::Rehearsal;
+use crate::session;
 
 /// Where a request comes from, as far as the socket knows.
 #[derive(Clone, Copy, Debug)]
@@ -23,11 +24,40 @@ pub(crate) struct Peer(pub(crate) IpAddr);
 
 /// Lets a request through to its route, or says why not.
 pub(crate) async fn admit(State(app): State<App>, mut request: Request, next: Next) -> Response {
-    match check(&app, &mut request) {
+    let path = request.extensions().get::<MatchedPath>().map_or("", MatchedPath::as_str);
+    let found = access::find(request.method().as_str(), path);
+    if let Found::Rule(rule) = found {
+        request.extensions_mut().insert(rule);
+        if rule.who == Who::Anyone {
+            return next.run(request).await;
+        }
+    }
+    let cookie = carried(&app, request.headers());
+    let visitor = match &cookie {
+        Some(cookie) => visitor(&app, cookie).await,
+        None => Ok(None),
+    };
+    match visitor.and_then(|visitor| check(&app, &mut request, found, visitor)) {
         Ok(None) => next.run(request).await,
         Ok(Some(rehearsal)) => rehearsal.answer(next.run(request).await),
         Err(fault) => fault.into_response(),
     }
+}
+
+/// The cookie that counts: none where a key is shown.
+fn carried(app: &App, headers: &HeaderMap) -> Option<String> {
+    let cookie = cookie(app, headers).map(str::to_owned);
+    cookie.filter(|_| !headers.contains_key(AUTHORIZATION))
+}
+
+/// Whoever is signed in with a cookie.
+async fn visitor(app: &App, cookie: &str) -> Result<Option<Caller>, Fault> {
+    let Some(session) = session::find(app, cookie).await? else { return Ok(None) };
+    let caller = app.keys().holder(&session.key);
+    if let Some(caller) = &caller {
+        session::note(app, cookie, &session, caller);
+    }
+    Ok(caller)
 }
 
 /// Counts and times every answer, and notes the odd ones in the log.
@@ -49,17 +79,14 @@ pub(crate) async fn watch(State(app): State<App>, request: Request, next: Next) 
 }
 
 /// What is given back is where a dry run notes what would have happened.
-fn check(app: &App, request: &mut Request) -> Result<Option<Rehearsal>, Fault> {
-    let path = request.extensions().get::<MatchedPath>().map_or("", MatchedPath::as_str);
-    let found = access::find(request.method().as_str(), path);
-    if let Found::Rule(rule) = found {
-        request.extensions_mut().insert(rule);
-        if rule.who == Who::Anyone {
-            return Ok(None);
-        }
-    }
+fn check(
+    app: &App,
+    request: &mut Request,
+    found: Found,
+    visitor: Option<Caller>,
+) -> Result<Option<Rehearsal>, Fault> {
     // Without a key nobody learns which routes and things exist.
-    let mut caller = authenticate(app, request)?;
+    let mut caller = authenticate(app, request, visitor)?;
     if !app.rates().may_ask(&caller.key) {
         app.traffic().slowed.fetch_add(1, Ordering::Relaxed);
         let why = "this key asks too often";
@@ -115,10 +142,10 @@ pub(crate) fn within(caller: &Caller, collection: &str) -> Result<(), Fault> {
     Err(Fault::own(Own::NotAllowed, why, "use a key for that collection"))
 }
 
-fn authenticate(app: &App, request: &Request) -> Result<Caller, Fault> {
+fn authenticate(app: &App, request: &Request, visitor: Option<Caller>) -> Result<Caller, Fault> {
     let headers = request.headers();
     let Some(value) = headers.get(AUTHORIZATION) else {
-        return by_cookie(app, request);
+        return by_cookie(request, visitor);
     };
     let text = value.to_str().unwrap_or_default();
     let key = text.split_once(' ').filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"));
@@ -132,9 +159,8 @@ fn authenticate(app: &App, request: &Request) -> Result<Caller, Fault> {
 
 /// Whoever is signed in. What a browser sends by itself counts only for reading, unless it also
 /// says that a page of ours asked for it.
-fn by_cookie(app: &App, request: &Request) -> Result<Caller, Fault> {
-    let key = cookie(app, request.headers()).and_then(|cookie| app.sessions().key_of(cookie));
-    let Some(caller) = key.and_then(|key| app.keys().holder(&key)) else {
+fn by_cookie(request: &Request, visitor: Option<Caller>) -> Result<Caller, Fault> {
+    let Some(caller) = visitor else {
         return Err(Fault::own(
             Own::KeyMissing,
             "there is no key in the request",
@@ -156,9 +182,10 @@ pub(crate) fn cookie<'h>(app: &App, headers: &'h HeaderMap) -> Option<&'h str> {
     pairs.find(|(found, _)| found.trim() == name).map(|(_, value)| value.trim())
 }
 
-/// Browsers send cookies to every port of a host, so that each server has its own name.
+/// Browsers send cookies to every port of a host, so that each store has its own name; all its
+/// servers have the same.
 pub(crate) fn cookie_name(app: &App) -> String {
-    format!("armarius-{}", app.settings().port)
+    format!("armarius-{}", app.keys().mark())
 }
 
 /// Whether a page of this server made the request. Browsers say so themselves, and no page can

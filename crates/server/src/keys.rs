@@ -10,7 +10,7 @@ use std::fs::{self, File, OpenOptions};
 use std::io::Write as _;
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
 
 use armarius_core::command::{Command, MakeKey};
 use armarius_core::event::{Hash, digest};
@@ -50,6 +50,8 @@ pub struct Ring {
     kept: RwLock<HashMap<Name, rows::Key>>,
     /// The commit the copy was made after.
     seen: Mutex<Option<CommitHead>>,
+    /// The oldest key: all servers of a store agree on it, and no other store has it.
+    first: OnceLock<Name>,
     /// Keys that end with the process and are kept nowhere.
     lent: RwLock<HashMap<Name, Lent>>,
 }
@@ -96,6 +98,7 @@ impl Ring {
             handle,
             kept: RwLock::default(),
             seen: Mutex::default(),
+            first: OnceLock::new(),
             lent: RwLock::default(),
         };
         ring.refresh()?;
@@ -173,10 +176,20 @@ impl Ring {
             Ok(Some((head, rows)))
         })?;
         if let Some((head, rows)) = read {
+            let rows: HashMap<Name, rows::Key> = rows;
+            let oldest = rows.values().min_by_key(|key| (key.made_at, &key.id));
+            if let Some(key) = oldest {
+                self.first.get_or_init(|| key.id.clone());
+            }
             *self.kept.write().unwrap_or_else(PoisonError::into_inner) = rows;
             *seen = Some(head);
         }
         Ok(())
+    }
+
+    /// What tells this store from others on the same machine.
+    pub(crate) fn mark(&self) -> &str {
+        self.first.get().map_or("", Name::as_str)
     }
 
     /// Who presents this key, if it is one of ours.

@@ -40,5 +40,4 @@ mod verdicts;
 pub use app::{App, Settings};
 pub use rates::Rate;
 pub use router::router;
-pub use session::{CODE_LIFE, Sessions};
 pub use shelf::{Shelf, file_name};

@@ -139,7 +139,12 @@ fn http(page: &mut Page, app: &App) {
     let slowed = read(&traffic.slowed);
     page.one("armarius_http_slowed_total", "counter", "Requests refused as too many.", slowed);
     page.one("armarius_feed_followers", "gauge", "Feeds.", app.pulse().followers());
-    page.one("armarius_sessions", "gauge", "People signed in.", app.sessions().count());
+    page.one(
+        "armarius_sessions",
+        "gauge",
+        "Sessions used here and not over.",
+        app.sessions().count(),
+    );
 }
 
 /// A page in the making.

@@ -1,126 +1,201 @@
-//! People who signed in: one-time codes, and what a browser carries afterwards.
+//! People who signed in: what a browser carries, and whom it stands for.
 //!
-//! A session acts with the key it was opened with: its role and collections are looked up again at
-//! every request, so that a revoked or narrowed key counts at once. Sessions live in this process;
-//! after a restart people sign in again. Only digests of codes and cookies are kept.
+//! Links and sessions are kept in the store by commands like everything else, under the digest of
+//! their secret alone, so that a sign-in is good at every server of a store and outlives them. What
+//! stands here is only remembered for a moment, so that a page with its parts is one look. The key
+//! of a session is looked up at every request: one that was revoked or narrowed counts at once.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use armarius_core::command::{Command, Opener};
+use armarius_core::decide::Session;
 use armarius_core::event::{Hash, digest};
+use armarius_core::ids::Time;
 use armarius_core::text::Name;
+use tokio::sync::Semaphore;
 
-use crate::keys::{Error, random_hex};
+use crate::api::now;
+use crate::app::App;
+use crate::keys::{Caller, Error, random_hex};
+use crate::problem::Fault;
 
-/// How long a code may be used, once.
-pub const CODE_LIFE: Duration = Duration::from_secs(10 * 60);
-/// A session that nobody uses ends after this time.
-const IDLE_MAX: Duration = Duration::from_secs(12 * 60 * 60);
-/// A session ends after this time, used or not.
-const AGE_MAX: Duration = Duration::from_secs(7 * 24 * 60 * 60);
-/// Codes and sessions there may be at once; the oldest makes room.
+/// How long a session is taken to be as it was, as long as keys are.
+const TRUSTED: Duration = Duration::from_secs(1);
+/// Sessions that are remembered at once; the one looked up longest ago makes room.
 const KEPT_MAX: usize = 10_000;
+/// Cookies nobody knows here that are looked up at once: whoever makes them up must not keep those
+/// waiting who read.
+const STRANGERS_MAX: usize = 4;
 /// Bytes of a code's or cookie's random part.
 const SECRET_BYTES: usize = 32;
 
-/// All codes and sessions of this process.
-#[derive(Debug, Default)]
-pub struct Sessions {
-    codes: Mutex<HashMap<Hash, Code>>,
-    open: Mutex<HashMap<Hash, Session>>,
+/// The sessions this server saw.
+#[derive(Debug)]
+pub(crate) struct Sessions {
+    seen: Mutex<HashMap<Hash, Seen>>,
+    strangers: Semaphore,
 }
 
 #[derive(Debug)]
-struct Code {
-    key: Name,
-    made: Instant,
+struct Seen {
+    /// None when it was ended here, which no look from before may undo.
+    session: Option<Session>,
+    looked: Instant,
 }
 
-#[derive(Debug)]
-struct Session {
-    key: Name,
-    opened: Instant,
-    used: Instant,
+/// A secret that was just made, and the command that keeps its digest.
+pub(crate) struct Pass {
+    /// What the person gets.
+    pub(crate) secret: String,
+    /// What makes it good.
+    pub(crate) command: Command,
+}
+
+impl Pass {
+    /// A code that opens one session for the holder of a key.
+    pub(crate) fn link(key: &Name) -> Result<Self, Error> {
+        let secret = random_hex::<SECRET_BYTES>()?;
+        let command = Command::OfferSession { key: key.clone(), code: digest(&secret) };
+        Ok(Self { secret, command })
+    }
+
+    /// A session, by the key itself or by a code.
+    pub(crate) fn session(by: Opener) -> Result<Self, Error> {
+        let secret = random_hex::<SECRET_BYTES>()?;
+        let command = Command::OpenSession { by, secret: digest(&secret) };
+        Ok(Self { secret, command })
+    }
+}
+
+impl App {
+    /// Where whoever holds this key signs in, once.
+    pub async fn sign_in_path(&self, key: &Name) -> Option<String> {
+        let link = Pass::link(key).ok()?;
+        self.know(key).await;
+        self.ask(&self.keys().holder(key)?, link.command).await.ok()?;
+        Some(format!("/login?code={}", link.secret))
+    }
+}
+
+/// The session of a cookie, if it is open.
+pub(crate) async fn find(app: &App, cookie: &str) -> Result<Option<Session>, Fault> {
+    if cookie.len() != 2 * SECRET_BYTES || !cookie.bytes().all(|b| b.is_ascii_hexdigit()) {
+        return Ok(None);
+    }
+    let (secret, sessions) = (digest(cookie), app.sessions());
+    let stranger = match sessions.recall(&secret, Instant::now()) {
+        Recalled::Sure(session) => return Ok(session.filter(|s| !s.is_over(now()))),
+        Recalled::Once => None,
+        Recalled::Never => sessions.strangers.acquire().await.ok(),
+    };
+    let looked = Instant::now();
+    let found = app.look_in(0, move |look| look.ask(|view| Session::find(view, &secret))).await?;
+    drop(stranger);
+    let found = found.filter(|session| !session.is_over(now()));
+    if let Some(session) = &found {
+        app.know(&session.key).await;
+    }
+    Ok(sessions.remember(secret, found, looked))
+}
+
+/// Notes that somebody uses a session, from time to time. Nobody waits for it: what is not noted
+/// now is noted with the next look.
+pub(crate) fn note(app: &App, cookie: &str, session: &Session, caller: &Caller) {
+    let now = now();
+    if session.is_due(now) {
+        let secret = digest(cookie);
+        app.sessions().noted(&secret, now);
+        app.tell(caller, Command::NoteSession { secret });
+    }
+}
+
+/// Ends a session, here at once and elsewhere with the next look.
+pub(crate) async fn end(app: &App, cookie: &str) -> Result<(), Fault> {
+    let Some(session) = find(app, cookie).await? else { return Ok(()) };
+    let Some(caller) = app.keys().holder(&session.key) else { return Ok(()) };
+    let secret = digest(cookie);
+    app.ask(&caller, Command::EndSession { secret }).await?;
+    lock(&app.sessions().seen).insert(secret, Seen { session: None, looked: Instant::now() });
+    Ok(())
+}
+
+/// What this server knows of a session.
+enum Recalled {
+    /// It was looked up just now, or ended here.
+    Sure(Option<Session>),
+    /// It was open some time ago.
+    Once,
+    /// Nothing.
+    Never,
 }
 
 impl Sessions {
-    /// A fresh code that opens one session for the holder of a key.
-    pub fn invite(&self, key: &Name) -> Result<String, Error> {
-        self.invite_at(key, Instant::now())
+    /// How many sessions were used here and are not over, for the metrics.
+    pub(crate) fn count(&self) -> usize {
+        let (now, seen) = (now(), lock(&self.seen));
+        seen.values().filter(|seen| seen.is_open(now)).count()
     }
 
-    fn invite_at(&self, key: &Name, now: Instant) -> Result<String, Error> {
-        let code = random_hex::<SECRET_BYTES>()?;
-        let mut codes = lock(&self.codes);
-        codes.retain(|_, code| now.duration_since(code.made) < CODE_LIFE);
-        make_room(&mut codes, |code| code.made);
-        codes.insert(digest(&code), Code { key: key.clone(), made: now });
-        Ok(code)
+    fn recall(&self, secret: &Hash, at: Instant) -> Recalled {
+        match lock(&self.seen).get(secret) {
+            Some(seen) if seen.session.is_none() => Recalled::Sure(None),
+            Some(seen) if at.duration_since(seen.looked) < TRUSTED => {
+                Recalled::Sure(seen.session.clone())
+            }
+            Some(_) => Recalled::Once,
+            None => Recalled::Never,
+        }
     }
 
-    /// The key a code was made for, if it is still good. The code is used up.
-    pub(crate) fn redeem(&self, code: &str) -> Option<Name> {
-        self.redeem_at(code, Instant::now())
-    }
-
-    fn redeem_at(&self, code: &str, now: Instant) -> Option<Name> {
-        let code = lock(&self.codes).remove(&digest(code))?;
-        (now.duration_since(code.made) < CODE_LIFE).then_some(code.key)
-    }
-
-    /// Opens a session; what the browser is to carry.
-    pub(crate) fn open(&self, key: &Name) -> Result<String, Error> {
-        let now = Instant::now();
-        let cookie = random_hex::<SECRET_BYTES>()?;
-        let mut open = lock(&self.open);
-        open.retain(|_, session| !session.is_over(now));
-        make_room(&mut open, |session| session.used);
-        open.insert(digest(&cookie), Session { key: key.clone(), opened: now, used: now });
-        Ok(cookie)
-    }
-
-    /// The key behind a cookie, if its session is still open.
-    pub(crate) fn key_of(&self, cookie: &str) -> Option<Name> {
-        self.key_at(cookie, Instant::now())
-    }
-
-    fn key_at(&self, cookie: &str, now: Instant) -> Option<Name> {
-        let (mut open, name) = (lock(&self.open), digest(cookie));
-        let session = open.get_mut(&name)?;
-        if session.is_over(now) {
-            open.remove(&name);
+    /// Keeps what a look found, unless the session was ended here meanwhile; what is true now.
+    fn remember(&self, secret: Hash, found: Option<Session>, looked: Instant) -> Option<Session> {
+        let mut seen = lock(&self.seen);
+        if seen.get(&secret).is_some_and(|seen| seen.session.is_none()) {
             return None;
         }
-        session.used = now;
-        Some(session.key.clone())
+        let Some(session) = found else {
+            seen.remove(&secret);
+            return None;
+        };
+        if seen.len() >= KEPT_MAX && !seen.contains_key(&secret) {
+            make_room(&mut seen);
+        }
+        seen.insert(secret, Seen { session: Some(session.clone()), looked });
+        Some(session)
     }
 
-    /// Ends a session.
-    pub(crate) fn close(&self, cookie: &str) {
-        lock(&self.open).remove(&digest(cookie));
-    }
-
-    /// How many sessions are open, for the metrics.
-    pub(crate) fn count(&self) -> usize {
-        lock(&self.open).len()
-    }
-}
-
-impl Session {
-    fn is_over(&self, now: Instant) -> bool {
-        now.duration_since(self.used) >= IDLE_MAX || now.duration_since(self.opened) >= AGE_MAX
+    fn noted(&self, secret: &Hash, now: Time) {
+        if let Some(session) = lock(&self.seen).get_mut(secret).and_then(|s| s.session.as_mut()) {
+            session.used_at = now;
+        }
     }
 }
 
-/// Removes the oldest of too many.
-fn make_room<T>(kept: &mut HashMap<Hash, T>, age: impl Fn(&T) -> Instant) {
-    if kept.len() < KEPT_MAX {
+impl Default for Sessions {
+    fn default() -> Self {
+        Self { seen: Mutex::default(), strangers: Semaphore::new(STRANGERS_MAX) }
+    }
+}
+
+impl Seen {
+    fn is_open(&self, now: Time) -> bool {
+        self.session.as_ref().is_some_and(|session| !session.is_over(now))
+    }
+}
+
+/// Forgets those that are over or ended a while ago, else the one looked up longest ago. Whatever is
+/// forgotten can be looked up again.
+fn make_room(seen: &mut HashMap<Hash, Seen>) {
+    let now = now();
+    seen.retain(|_, one| one.is_open(now) || one.looked.elapsed() < TRUSTED);
+    if seen.len() < KEPT_MAX {
         return;
     }
-    let oldest = kept.iter().min_by_key(|(_, one)| age(one)).map(|(name, _)| *name);
-    if let Some(name) = oldest {
-        kept.remove(&name);
+    let oldest = seen.iter().min_by_key(|(_, one)| one.looked).map(|(secret, _)| *secret);
+    if let Some(secret) = oldest {
+        seen.remove(&secret);
     }
 }
 
@@ -132,57 +207,48 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 mod tests {
     use super::*;
 
-    fn key() -> Name {
-        Name::trusted("k1")
+    fn session() -> Option<Session> {
+        Some(Session { key: Name::trusted("k1"), opened_at: now(), used_at: now() })
     }
 
-    #[test]
-    fn a_code_works_once_and_not_for_long() {
-        let sessions = Sessions::default();
-        let now = Instant::now();
-        let code = sessions.invite_at(&key(), now).unwrap();
-        assert_eq!(sessions.redeem_at("another", now), None);
-        assert_eq!(sessions.redeem_at(&code, now), Some(key()));
-        assert_eq!(sessions.redeem_at(&code, now), None);
-        let code = sessions.invite_at(&key(), now).unwrap();
-        assert_eq!(sessions.redeem_at(&code, now + CODE_LIFE), None);
-    }
-
-    #[test]
-    fn a_session_ends_by_itself() {
-        let sessions = Sessions::default();
-        let now = Instant::now();
-        let cookie = sessions.open(&key()).unwrap();
-        let nearly = IDLE_MAX - Duration::from_secs(60);
-        assert_eq!(sessions.key_at(&cookie, now + nearly), Some(key()));
-        // Used again and again it goes on, but not for ever.
-        let mut at = now + nearly;
-        while at + nearly < now + AGE_MAX {
-            at += nearly;
-            assert_eq!(sessions.key_at(&cookie, at), Some(key()));
+    fn known(sessions: &Sessions, secret: &str, at: Instant) -> &'static str {
+        match sessions.recall(&digest(secret), at) {
+            Recalled::Sure(Some(_)) => "open",
+            Recalled::Sure(None) => "ended",
+            Recalled::Once => "once",
+            Recalled::Never => "never",
         }
-        assert_eq!(sessions.key_at(&cookie, now + AGE_MAX + Duration::from_secs(1)), None);
-        let cookie = sessions.open(&key()).unwrap();
-        assert_eq!(sessions.key_at(&cookie, now + IDLE_MAX + Duration::from_secs(1)), None);
-        assert_eq!(sessions.count(), 0);
     }
 
     #[test]
-    fn a_closed_session_opens_nothing() {
-        let sessions = Sessions::default();
-        let cookie = sessions.open(&key()).unwrap();
-        sessions.close(&cookie);
-        assert_eq!(sessions.key_of(&cookie), None);
+    fn what_was_found_is_believed_for_a_moment() {
+        let (sessions, at) = (Sessions::default(), Instant::now());
+        assert_eq!(known(&sessions, "s", at), "never");
+        assert!(sessions.remember(digest("s"), session(), at).is_some());
+        assert_eq!(known(&sessions, "s", at), "open");
+        assert_eq!((known(&sessions, "s", at + TRUSTED), sessions.count()), ("once", 1));
+        // Somebody signed out elsewhere.
+        assert!(sessions.remember(digest("s"), None, at + TRUSTED).is_none());
+        assert_eq!((known(&sessions, "s", at + TRUSTED), sessions.count()), ("never", 0));
     }
 
     #[test]
-    fn the_oldest_makes_room() {
-        let sessions = Sessions::default();
-        let first = sessions.open(&key()).unwrap();
-        for _ in 0..KEPT_MAX {
-            sessions.open(&key()).unwrap();
+    fn a_look_from_before_the_end_brings_nothing_back() {
+        let (sessions, at) = (Sessions::default(), Instant::now());
+        lock(&sessions.seen).insert(digest("s"), Seen { session: None, looked: at });
+        assert!(sessions.remember(digest("s"), session(), at).is_none());
+        assert_eq!((known(&sessions, "s", at + 2 * TRUSTED), sessions.count()), ("ended", 0));
+    }
+
+    #[test]
+    fn the_one_looked_up_longest_ago_makes_room() {
+        let (sessions, at) = (Sessions::default(), Instant::now());
+        for n in 0..=KEPT_MAX {
+            let at = at + Duration::from_micros(u64::try_from(n).unwrap());
+            sessions.remember(digest(&n.to_string()), session(), at);
         }
         assert_eq!(sessions.count(), KEPT_MAX);
-        assert_eq!(sessions.key_of(&first), None);
+        assert_eq!(known(&sessions, "0", at), "never");
+        assert_eq!(known(&sessions, "1", at), "open");
     }
 }

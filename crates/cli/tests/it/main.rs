@@ -20,6 +20,7 @@ mod running;
 mod serving;
 mod settings;
 mod sharing;
+mod signing;
 mod steering;
 mod talking;
 mod watching;

@@ -103,6 +103,11 @@ event_names! {
     KEY_MADE = "key.made",
     KEY_CHANGED = "key.changed",
     KEY_REVOKED = "key.revoked",
+    LINK_MADE = "link.made",
+    LINK_USED = "link.used",
+    SESSION_OPENED = "session.opened",
+    SESSION_USED = "session.used",
+    SESSION_ENDED = "session.ended",
 }
 
 /// Whether only the rules themselves may write events of this name.

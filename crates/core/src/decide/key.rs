@@ -94,7 +94,8 @@ pub(super) fn refuse_house(collection: &Name) -> Result<(), Refusal> {
         .hint("use another collection"))
 }
 
-fn live(desk: &Desk<'_>, id: &Name) -> Rule<Key> {
+/// A key that was not revoked.
+pub(super) fn live(desk: &Desk<'_>, id: &Name) -> Rule<Key> {
     match desk.view.keys.get(id)? {
         Some(key) if key.revoked_at.is_none() => Ok(key.clone()),
         Some(_) | None => Err(Refusal::new(Code::NoSuchKey, format!("there is no key {id}"))

@@ -18,5 +18,6 @@ mod revisions;
 mod rewinding;
 mod robots;
 mod sequences;
+mod sessions;
 mod table;
 mod truth;

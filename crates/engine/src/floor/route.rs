@@ -68,11 +68,15 @@ impl<'c> Whereabouts<'c> {
             Command::RunErrand { errand } => Self::Thing(Thing::Errand(*errand)),
             // A letter stays in the shard that wrote it.
             Command::Delivered { n, .. } => Self::Shard(shard_of(*n)),
-            // Keys are the house's own, and every server must find them without asking.
+            // Keys and sessions are the house's own, and every server must find them without asking.
             Command::Post { .. }
             | Command::MakeKey(_)
             | Command::ChangeKey(_)
-            | Command::RevokeKey { .. } => Self::Shard(0),
+            | Command::RevokeKey { .. }
+            | Command::OfferSession { .. }
+            | Command::OpenSession { .. }
+            | Command::NoteSession { .. }
+            | Command::EndSession { .. } => Self::Shard(0),
             Command::Expire
             | Command::Wake
             | Command::ExpireHolds

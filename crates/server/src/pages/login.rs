@@ -3,6 +3,11 @@
 //! A link with a code shows a form that the script sends at once: a program that only looks at
 //! links, as chats do, does not use the code up.
 
+use armarius_core::command::Opener;
+use armarius_core::decide::HOUSE;
+use armarius_core::event::digest;
+use armarius_core::text::Name;
+use armarius_engine::{EngineError, Request as Ask};
 use axum::extract::FromRequest as _;
 use axum::extract::{Request, State};
 use axum::http::StatusCode;
@@ -16,6 +21,7 @@ use crate::app::App;
 use crate::body::{Form, Params};
 use crate::identity::{cookie, cookie_name, from, is_ours, mistake, not_ours};
 use crate::problem::{Answer, Fault, Own};
+use crate::session::{self, Pass};
 
 /// What a link says.
 #[derive(Deserialize)]
@@ -77,31 +83,41 @@ pub(super) async fn sign_in(State(app): State<App>, request: Request) -> Answer 
     }
     let secure = is_secure(&app, &request);
     let Form(given) = Form::<Given>::from_request(request, &()).await?;
-    let key = if given.key.is_empty() {
-        app.sessions().redeem(&given.code)
-    } else {
-        app.keys().caller(given.key.trim()).map(|caller| caller.key)
-    };
-    let Some(key) = key.filter(|key| app.keys().holder(key).is_some()) else {
+    let refused = || {
         let why = "this code or key opens nothing: a code works once, and not for long";
         let hint = "`armarius login` prints a fresh link";
-        return Err(mistake(&app, from, Fault::own(Own::KeyRefused, why, hint)));
+        mistake(&app, from, Fault::own(Own::KeyRefused, why, hint))
     };
-    let secret = app.sessions().open(&key);
-    let secret = secret.map_err(|e| Fault::own(Own::Internal, e.to_string(), "report it"))?;
+    let by = if given.key.is_empty() {
+        Opener::Code(digest(&given.code))
+    } else {
+        Opener::Key(app.keys().caller(given.key.trim()).ok_or_else(refused)?.key)
+    };
+    let session = Pass::session(by);
+    let session = session.map_err(|e| Fault::own(Own::Internal, e.to_string(), "report it"))?;
+    // The rules write it down under the name of the key, which a code does not say.
+    let actor = Name::trusted(HOUSE);
+    let request = Ask { actor, idem: None, command: session.command };
+    match app.ask_plainly(request).await {
+        Ok(_) => {}
+        Err(EngineError::Refused(_)) => return Err(refused()),
+        Err(error) => return Err(error.into()),
+    }
+    let secret = session.secret;
     let cookie = set_cookie(&app, &secret, secure);
     Ok((StatusCode::SEE_OTHER, [(LOCATION, place(&given.next)), (SET_COOKIE, cookie)])
         .into_response())
 }
 
 /// `POST /logout`
-pub(super) async fn sign_out(State(app): State<App>, request: Request) -> Response {
-    if let Some(cookie) = cookie(&app, request.headers()) {
-        app.sessions().close(cookie);
-    }
+pub(super) async fn sign_out(State(app): State<App>, request: Request) -> Answer {
     let gone = format!("{}; Max-Age=0", set_cookie(&app, "", is_secure(&app, &request)));
+    let cookie = cookie(&app, request.headers()).map(str::to_owned);
+    if let Some(cookie) = cookie {
+        session::end(&app, &cookie).await?;
+    }
     let headers = [(LOCATION, "/login".to_owned()), (SET_COOKIE, gone)];
-    (StatusCode::SEE_OTHER, headers).into_response()
+    Ok((StatusCode::SEE_OTHER, headers).into_response())
 }
 
 /// Not for scripts, not for other sites; it ends with the browser.

@@ -24,7 +24,8 @@ pub(crate) struct Lab {
     router: Router,
     pub(crate) admin: String,
     pub(crate) folder: tempfile::TempDir,
-    engine: Engine,
+    engine: Arc<Engine>,
+    description: Description,
 }
 
 pub(crate) struct Answer {
@@ -81,8 +82,18 @@ impl Lab {
         let folder = tempfile::tempdir().unwrap();
         let outputs = OutputFiles::open(&folder.path().join("output"), 1 << 20).unwrap();
         let shelf = Shelf::new(Arc::new(outputs), folder.path().join("secrets"));
-        let app = App::new(engine.handle(), keys, description, settings).with_shelf(shelf);
-        Self { router: router(app.clone()), app, admin, folder, engine }
+        let app = App::new(engine.handle(), keys, description.clone(), settings).with_shelf(shelf);
+        let engine = Arc::new(engine);
+        Self { router: router(app.clone()), app, admin, folder, engine, description }
+    }
+
+    /// Another server of the same store, as it is after a restart.
+    pub(crate) fn another(&self) -> Self {
+        let (engine, description) = (Arc::clone(&self.engine), self.description.clone());
+        let keys = Ring::open(engine.handle()).unwrap();
+        let app = App::new(engine.handle(), keys, description.clone(), Settings::default());
+        let (admin, folder) = (self.admin.clone(), tempfile::tempdir().unwrap());
+        Self { router: router(app.clone()), app, admin, folder, engine, description }
     }
 
     /// With a collection `maps` and a flow `ocr` of one step that others do.

@@ -134,3 +134,54 @@ async fn a_key_signs_in_too_and_a_worker_sees_no_page() {
     assert_eq!(page.status, 403, "{}", page.text);
     assert!(page.text.contains("<!DOCTYPE html>"), "{}", page.text);
 }
+
+#[tokio::test]
+async fn a_sign_in_is_good_at_every_server_of_the_store() {
+    let lab = Lab::sharded(3);
+    let other = lab.another();
+    // A code that one server made opens one session, at whichever server it is shown first.
+    let link = lab.post("/api/v1/logins", json!({})).await.expect(201);
+    let form = link["path"].as_str().unwrap().split_once('?').unwrap().1.to_owned();
+    let answer = browse(&other, "POST", "/login", &form, &[OURS]).await;
+    assert_eq!(answer.status, 303, "{}", answer.text);
+    assert_eq!(browse(&lab, "POST", "/login", &form, &[OURS]).await.status, 401);
+    let cookie = answer.header("set-cookie").split(';').next().unwrap().to_owned();
+    let cookie = ("cookie", &*cookie);
+    for server in [&lab, &other, &lab.another()] {
+        assert_eq!(browse(server, "GET", "/", "", &[cookie]).await.status, 200);
+    }
+    // Another cookie beside it, as other servers on the same machine have, changes nothing.
+    let both = format!("armarius-0123456789abcdef=x; {}", cookie.1);
+    assert_eq!(browse(&lab, "GET", "/", "", &[("cookie", &both)]).await.status, 200);
+    let out = browse(&lab, "POST", "/logout", "", &[cookie, OURS]).await;
+    assert_eq!(out.status, 303, "{}", out.text);
+    assert_eq!(browse(&lab, "GET", "/", "", &[cookie]).await.status, 303);
+    for _ in 0..6_000 {
+        if browse(&other, "GET", "/", "", &[cookie]).await.status == 303 {
+            break;
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+    }
+    assert_eq!(browse(&other, "GET", "/", "", &[cookie]).await.status, 303);
+}
+
+#[tokio::test]
+async fn signing_in_and_out_is_told_and_the_secret_is_not() {
+    let lab = Lab::new();
+    let cookie = sign_in(&lab, &lab.admin).await;
+    let pair = ("cookie", &*cookie);
+    for _ in 0..3 {
+        assert_eq!(browse(&lab, "GET", "/", "", &[pair]).await.status, 200);
+    }
+    assert_eq!(browse(&lab, "POST", "/logout", "", &[pair, OURS]).await.status, 303);
+    let items = lab.get("/api/v1/items?collection=armarius").await.expect(200).to_string();
+    let secret = cookie.split_once('=').unwrap().1;
+    assert!(!items.contains(secret), "{items}");
+    let digest: String =
+        armarius_core::event::digest(secret).iter().map(|byte| format!("{byte:02x}")).collect();
+    let path = format!("/api/v1/events?item=armarius/session/{digest}");
+    let told = lab.get(&path).await.expect(200);
+    let line = |e: &serde_json::Value| format!("{} {}", e["name"], e["actor"]).replace('"', "");
+    let told: Vec<String> = told["entries"].as_array().unwrap().iter().map(line).collect();
+    assert_eq!(told, ["session.opened admin", "session.ended admin"]);
+}

@@ -4,8 +4,8 @@ use std::collections::VecDeque;
 
 use armarius_core::address::{ItemAddress, TaskAddress};
 use armarius_core::command::{
-    AddSaid, ChangeKey, Claim, Command, Ending, HoldOn, MakeKey, PutItem, Report, RewindFrom,
-    Submit,
+    AddSaid, ChangeKey, Claim, Command, Ending, HoldOn, MakeKey, Opener, PutItem, Report,
+    RewindFrom, Submit,
 };
 use armarius_core::event::{Outcome as Mark, Said, digest};
 use armarius_core::flow::{Class, codec};
@@ -157,14 +157,28 @@ impl Script {
         let id = Name::trusted(["k1", "k2", "k3"][self.dice.below(3)]);
         let role = Role::ALL[self.dice.below(Role::ALL.len())];
         let only = (0..self.dice.below(2)).map(|_| Name::trusted("c")).collect();
-        match self.dice.below(4) {
+        match self.dice.below(8) {
             0 => Command::RevokeKey { id },
             1 => Command::ChangeKey(ChangeKey { id, role: Some(role), collections: None }),
-            _ => {
+            2 | 3 => {
                 let name = Name::trusted(["ada", "bob"][self.dice.below(2)]);
                 let digest = digest(&id);
                 Command::MakeKey(MakeKey { id, name, role, collections: only, digest })
             }
+            _ => self.session(id),
+        }
+    }
+
+    /// Few secrets, so that some were used up, and some are in use.
+    fn session(&mut self, key: Name) -> Command {
+        let secret = digest(["s1", "s2", "s3", "s4", "s5"][self.dice.below(5)]);
+        let code = digest(["c1", "c2", "c3"][self.dice.below(3)]);
+        match self.dice.below(5) {
+            0 => Command::OfferSession { key, code },
+            1 => Command::OpenSession { by: Opener::Key(key), secret },
+            2 => Command::OpenSession { by: Opener::Code(code), secret },
+            3 => Command::NoteSession { secret },
+            _ => Command::EndSession { secret },
         }
     }
 
