@@ -11,6 +11,7 @@ mod config;
 mod demo;
 mod doctor;
 mod event;
+mod feed;
 mod flow;
 mod hold;
 mod item;
@@ -90,7 +91,7 @@ pub(crate) enum Command {
     Outbox(outbox::Args),
     /// Why something is not running: the whole tree of what it waits for.
     Why(why::Args),
-    /// Follows a task, an item, a batch or a collection until it has ended.
+    /// Follows a task, an item, a batch or a collection until it has ended, or everything.
     Watch(watch::Args),
     /// A live view: queues, what runs, what failed, throughput.
     Top(top::Args),

@@ -25,7 +25,7 @@ pub(crate) struct Connection {
     url: Option<String>,
     /// The data folder of the server, where this user has several
     #[arg(long, env = "ARMARIUS_DATA", value_name = "DIR", help_heading = "Server")]
-    data: Option<PathBuf>,
+    pub(crate) data: Option<PathBuf>,
     /// Show answers as JSON
     #[arg(long)]
     pub(crate) json: bool,

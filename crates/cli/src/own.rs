@@ -31,13 +31,30 @@ impl Server {
     /// Starts `armarius VERB` in a new folder below `dir`, with these arguments, and waits until it
     /// listens.
     pub(crate) fn start(dir: &Path, verb: &str, more: &[String]) -> anyhow::Result<Self> {
+        Self::start_on(None, dir, verb, more)
+    }
+
+    /// As [`Server::start`], on this store, which stays as the server leaves it.
+    pub(crate) fn start_on(
+        store: Option<&str>,
+        dir: &Path,
+        verb: &str,
+        more: &[String],
+    ) -> anyhow::Result<Self> {
         let folder = tempfile::Builder::new()
             .prefix("armarius-own-")
             .tempdir_in(dir)
             .with_context(|| format!("cannot write to {}", dir.display()))?;
         let (data, config) = (folder.path().join("data"), folder.path().join("config"));
         let program = std::env::current_exe().context("cannot tell where this program is")?;
-        let mut child = Command::new(program)
+        let mut command = Command::new(program);
+        // Settings of this machine are meant for other servers; their store above all.
+        command.env_remove("ARMARIUS_CONFIG").env_remove("ARMARIUS_STORE");
+        // An address may hold a password, which everybody could read on a command line.
+        if let Some(store) = store {
+            command.env("ARMARIUS_STORE", store);
+        }
+        let mut child = command
             .arg(verb)
             .args(more)
             .arg("--data")

@@ -247,10 +247,11 @@ impl Asker<'_> {
             let list = self.view.ready.first(&queue.id, AHEAD_MAX)?;
             list.take(AHEAD_MAX).take_while(|(r, ())| **r < rank).count()
         };
-        let labels: Vec<&str> = queue.labels.iter().map(|l| l.as_str()).collect();
-        let labels = match labels.join(", ") {
-            all if all.is_empty() => all,
-            all => format!(" with labels {all}"),
+        let names: Vec<&str> = queue.labels.iter().map(|l| l.as_str()).collect();
+        let (labels, option) = if names.is_empty() {
+            (String::new(), String::new())
+        } else {
+            (format!(" with labels {}", names.join(", ")), format!(" --labels {}", names.join(",")))
         };
         let who = match queue.way {
             Way::Command | Way::Script => format!("a worker{labels}"),
@@ -259,9 +260,13 @@ impl Asker<'_> {
             Way::BuiltIn => format!("a worker{labels} that has this built-in step"),
         };
         let clear = match queue.way {
-            Way::Command | Way::Script | Way::BuiltIn => "start a worker: armarius work",
-            Way::Image => "start a worker: armarius work --container-tool podman",
-            Way::Outside => "start the program that claims this step over the API",
+            Way::Command | Way::Script | Way::BuiltIn => {
+                format!("start a worker: armarius work{option}")
+            }
+            Way::Image => {
+                format!("start a worker: armarius work{option} --container-tool podman")
+            }
+            Way::Outside => "start the program that claims this step over the API".to_owned(),
         };
         let place = match ahead {
             0 => "first in its queue".to_owned(),

@@ -240,6 +240,8 @@ pub struct Description {
     pub kind: &'static str,
     /// Where it is, without secrets.
     pub place: String,
+    /// When a commit is on disk, in the words of the store's own setting.
+    pub sync: &'static str,
     /// What an acknowledged change survives.
     pub promise: String,
     /// Page size in bytes, where there are pages.

@@ -25,6 +25,8 @@ use armarius_wire::v1::time;
 const ID_BYTES: usize = 8;
 /// Bytes of a key's secret.
 const SECRET_BYTES: usize = 32;
+/// Bytes of what tells one store from another.
+const MARK_BYTES: usize = 8;
 /// Who makes the first key.
 const HOUSE: &str = "armarius";
 
@@ -50,8 +52,8 @@ pub struct Ring {
     kept: RwLock<HashMap<Name, rows::Key>>,
     /// The commit the copy was made after.
     seen: Mutex<Option<CommitHead>>,
-    /// The oldest key: all servers of a store agree on it, and no other store has it.
-    first: OnceLock<Name>,
+    /// Made of the oldest key: all servers of a store agree on it, and no other store has it.
+    mark: OnceLock<String>,
     /// Keys that end with the process and are kept nowhere.
     lent: RwLock<HashMap<Name, Lent>>,
 }
@@ -98,7 +100,7 @@ impl Ring {
             handle,
             kept: RwLock::default(),
             seen: Mutex::default(),
-            first: OnceLock::new(),
+            mark: OnceLock::new(),
             lent: RwLock::default(),
         };
         ring.refresh()?;
@@ -179,7 +181,7 @@ impl Ring {
             let rows: HashMap<Name, rows::Key> = rows;
             let oldest = rows.values().min_by_key(|key| (key.made_at, &key.id));
             if let Some(key) = oldest {
-                self.first.get_or_init(|| key.id.clone());
+                self.mark.get_or_init(|| hex(digest(&key.id).first_chunk::<MARK_BYTES>()));
             }
             *self.kept.write().unwrap_or_else(PoisonError::into_inner) = rows;
             *seen = Some(head);
@@ -189,7 +191,7 @@ impl Ring {
 
     /// What tells this store from others on the same machine.
     pub(crate) fn mark(&self) -> &str {
-        self.first.get().map_or("", Name::as_str)
+        self.mark.get().map_or("", String::as_str)
     }
 
     /// Who presents this key, if it is one of ours.
@@ -293,7 +295,11 @@ fn failed(path: &Path, why: &dyn std::fmt::Display) -> Error {
 pub(crate) fn random_hex<const N: usize>() -> Result<String, Error> {
     let mut bytes = [0; N];
     getrandom::fill(&mut bytes).map_err(|e| Error::Random(e.to_string()))?;
-    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+    Ok(hex(Some(&bytes)))
+}
+
+fn hex<const N: usize>(bytes: Option<&[u8; N]>) -> String {
+    bytes.into_iter().flatten().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// Compares in a time that does not depend on where the first difference is.

@@ -185,8 +185,8 @@ impl Seen {
     }
 }
 
-/// Forgets those that are over or ended a while ago, else the one looked up longest ago. Whatever is
-/// forgotten can be looked up again.
+/// Forgets those that are over or ended a while ago, else the one looked up longest ago. Whatever
+/// is forgotten can be looked up again.
 fn make_room(seen: &mut HashMap<Hash, Seen>) {
     let now = now();
     seen.retain(|_, one| one.is_open(now) || one.looked.elapsed() < TRUSTED);

@@ -93,6 +93,7 @@ impl Store for Memory {
         Description {
             kind: "memory",
             place: "this process".to_owned(),
+            sync: "none",
             promise: "an acknowledged change is lost when the process ends".to_owned(),
             page_bytes: 0,
             cache_bytes: 0,

@@ -220,6 +220,7 @@ impl Store for Sqlite {
         Description {
             kind: "sqlite",
             place: self.path.display().to_string(),
+            sync: "synchronous=FULL: the log is synced before a commit is answered",
             promise: "an acknowledged change survives the end of the process and a power cut, as \
                       long as the disk keeps what it says it keeps"
                 .to_owned(),

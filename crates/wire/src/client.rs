@@ -1,6 +1,9 @@
 //! A blocking client of the API, for the command line and the worker.
 
+mod feed;
 pub mod output;
+
+pub use feed::News;
 
 use std::fmt::Write as _;
 use std::time::Duration;

@@ -33,6 +33,16 @@ pub(crate) struct Args {
         default_value = DATA_DEFAULT
     )]
     data: PathBuf,
+    /// Print JSON
+    #[arg(long, global = true)]
+    json: bool,
+}
+
+/// One, without its value.
+#[derive(Debug, serde::Serialize)]
+struct Secret {
+    collection: String,
+    name: String,
 }
 
 #[derive(Debug, clap::Subcommand)]
@@ -43,6 +53,9 @@ enum Verb {
         collection: String,
         /// Its name, which is also the name of the variable tasks find it in
         name: String,
+        /// Tell what would happen, and change nothing
+        #[arg(long)]
+        dry_run: bool,
     },
     /// Lists names, never values
     List,
@@ -52,6 +65,9 @@ enum Verb {
         collection: String,
         /// Its name
         name: String,
+        /// Tell what would happen, and change nothing
+        #[arg(long)]
+        dry_run: bool,
     },
 }
 
@@ -62,42 +78,81 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         return Err(Failure::new(why, "name the server's with --data").into());
     }
     match &args.verb {
-        Verb::Put { collection, name } => {
-            Name::new(collection)?;
-            let is_fit = |c: char| c.is_ascii_alphanumeric() || c == '_';
-            if !name.chars().all(is_fit) || name.starts_with(|c: char| c.is_ascii_digit()) {
-                let why = format!("{name:?} cannot be the name of a variable");
-                return Err(Failure::new(why, "use letters, digits and _").into());
+        Verb::Put { collection, name, dry_run } => {
+            check(collection, name)?;
+            let (value, path) = (read()?, path_of(&folder, collection, name));
+            let news = if path.exists() { "replaced" } else { "kept" };
+            if !dry_run {
+                put(&path, &value)?;
             }
-            put(&folder.join(file_name(collection)), &file_name(name))?;
+            told(collection, name, news, *dry_run);
         }
-        Verb::Remove { collection, name } => {
-            let path = folder.join(file_name(collection)).join(file_name(name));
-            fs::remove_file(&path).with_context(|| path.display().to_string())?;
+        Verb::Remove { collection, name, dry_run } => {
+            let path = path_of(&folder, collection, name);
+            if !path.exists() {
+                let why = format!("there is no secret {name} for collection {collection}");
+                return Err(
+                    Failure::new(why, "`armarius secret list` shows those there are").into()
+                );
+            }
+            if !dry_run {
+                fs::remove_file(&path).with_context(|| path.display().to_string())?;
+            }
+            told(collection, name, "forgotten", *dry_run);
         }
         Verb::List => {
-            let mut rows = Vec::new();
+            let mut kept = Vec::new();
             for collection in names(&folder)? {
                 for name in names(&folder.join(file_name(&collection)))? {
-                    rows.push([collection.clone(), name]);
+                    kept.push(Secret { collection: collection.clone(), name });
                 }
             }
-            paper::line(&paper::table(["collection", "name"], rows))?;
+            paper::show(args.json, &kept, |kept| {
+                let row = |s: &Secret| [s.collection.clone(), s.name.clone()];
+                paper::table(["collection", "name"], kept.iter().map(row).collect())
+            })?;
         }
     }
     Ok(ExitCode::SUCCESS)
 }
 
-fn put(folder: &Path, name: &str) -> anyhow::Result<()> {
+fn check(collection: &str, name: &str) -> anyhow::Result<()> {
+    Name::new(collection)?;
+    let is_fit = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    if name.chars().all(is_fit) && !name.starts_with(|c: char| c.is_ascii_digit()) {
+        return Ok(());
+    }
+    let why = format!("{name:?} cannot be the name of a variable");
+    Err(Failure::new(why, "use letters, digits and _").into())
+}
+
+fn path_of(folder: &Path, collection: &str, name: &str) -> PathBuf {
+    folder.join(file_name(collection)).join(file_name(name))
+}
+
+fn told(collection: &str, name: &str, news: &str, dry_run: bool) {
+    if dry_run {
+        eprintln!("dry run: secret {name} of {collection} would be {news}; nothing was changed");
+    } else {
+        eprintln!("secret {name} of {collection} is {news}");
+    }
+}
+
+fn read() -> anyhow::Result<String> {
     let mut value = String::new();
     io::stdin().take(VALUE_BYTES_MAX + 1).read_to_string(&mut value).context("cannot read it")?;
     if value.len() as u64 > VALUE_BYTES_MAX {
         return Err(Failure::new("the value is larger than 64 KiB", "keep it elsewhere").into());
     }
-    let shown = || folder.display().to_string();
+    Ok(value)
+}
+
+fn put(path: &Path, value: &str) -> anyhow::Result<()> {
+    let shown = || path.display().to_string();
+    let folder = path.parent().unwrap_or(path);
     DirBuilder::new().recursive(true).mode(0o700).create(folder).with_context(shown)?;
     // A reader sees the old value or the new one, never half of one.
-    let fresh = folder.join(format!("{name}.new"));
+    let fresh = path.with_extension("new");
     let mut file = fs::OpenOptions::new()
         .write(true)
         .create(true)
@@ -106,7 +161,7 @@ fn put(folder: &Path, name: &str) -> anyhow::Result<()> {
         .open(&fresh)
         .with_context(shown)?;
     file.write_all(value.as_bytes()).and_then(|()| file.sync_all()).with_context(shown)?;
-    fs::rename(&fresh, folder.join(name)).with_context(shown)
+    fs::rename(&fresh, path).with_context(shown)
 }
 
 /// The names in a folder, sorted; none when it is not there.

@@ -19,11 +19,16 @@ use crate::paper::{self, Ink};
 use crate::progress::Progress;
 
 /// Follows a task, an item, a batch or a collection until nothing of it is open. Ends with 0 when
-/// all went well and with 5 when something failed or was cancelled.
+/// all went well and with 5 when something failed or was cancelled. When nothing is named it tells
+/// everything that happens, until it is stopped.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// A task (number or address), an item (collection/kind/key), `batch:NUMBER`, or a collection
-    about: String,
+    /// A task (number or address), an item (collection/kind/key), `batch:NUMBER`, or a collection;
+    /// everything when it is left out
+    about: Option<String>,
+    /// Begin behind this cursor, which `--json` shows, not now
+    #[arg(long, value_name = "CURSOR", conflicts_with = "about")]
+    after: Option<String>,
     /// Seconds between looks
     #[arg(long, default_value_t = 1.0, value_name = "SECONDS", value_parser = interval)]
     interval: f64,
@@ -39,10 +44,14 @@ fn interval(text: &str) -> Result<f64, String> {
 }
 
 pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
-    let Args { about, interval, connection } = args;
+    let Args { about, after, interval, connection } = args;
     let client = connection.client()?;
     let json = connection.json;
     let every = Duration::from_secs_f64(interval);
+    let Some(about) = about else {
+        super::feed::follow(&client, after, every, json)?;
+        return Ok(ExitCode::SUCCESS);
+    };
     let is_item = about.split('/').count() >= 3 && !super::why::is_task(&about);
     let well = if let Some(batch) = about.strip_prefix("batch:") {
         watch_batch(&client, batch, every, json)?

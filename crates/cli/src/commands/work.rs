@@ -1,17 +1,15 @@
 //! `armarius work`: a worker.
 
-use std::path::Path;
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::Context as _;
 
+use crate::config::DATA_DEFAULT;
 use crate::connect::Connection;
 use crate::signals::Ends;
 use crate::worker::{self, manner::Manner};
-
-/// Where a worker keeps its folders, unless it is told otherwise.
-const HOME: &str = "armarius-data";
 
 /// Claims tasks and runs their commands, scripts and containers, until it is asked to end.
 #[derive(Debug, clap::Args)]
@@ -36,13 +34,15 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     let client = args.connection.client()?;
+    // Beside what its server keeps, where that is known: both are this user's.
+    let home = args.connection.data.unwrap_or_else(|| PathBuf::from(DATA_DEFAULT));
     let name = args.worker.unwrap_or_else(worker::default_name);
     let said = format!("worker {name} for {}, {} at once", client.url(), args.slots);
     let mut options = worker::Options::new(client, name);
     options.labels = args.labels;
     options.slots = usize::from(args.slots);
     options.finish = Duration::from_secs(args.finish_within);
-    args.manner.settle(Path::new(HOME), &mut options)?;
+    args.manner.settle(&home, &mut options)?;
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()

@@ -94,5 +94,10 @@ fn secrets_reach_their_task_and_nobody_else() {
     lab.wait("f.t@maps/page/1", &["failed"]);
     let why = lab.detail("maps/page/1", "task.failed")["error"].to_string();
     assert!(why.contains("no secret OTHER for collection maps"), "{why}");
+    lab.ok(&["secret", "remove", "books", "OTHER", "--dry-run"]);
+    let kept = lab.json(&["secret", "list"]);
+    assert_eq!(kept[0], serde_json::json!({ "collection": "books", "name": "OTHER" }), "{kept}");
     lab.ok(&["secret", "remove", "books", "OTHER"]);
+    assert_eq!(lab.json(&["secret", "list"]).as_array().unwrap().len(), 1);
+    assert_eq!(lab.say(&["secret", "remove", "books", "OTHER"]).code, 1);
 }

@@ -90,6 +90,50 @@ fn watching_ends_with_what_is_watched() {
 }
 
 #[test]
+fn everything_is_watched_and_goes_on_behind_a_cursor() {
+    let lab = Lab::new();
+    let _up = lab.up();
+    lab.with_flow("f.yaml", "tasks: [{ name: s, command: ['true'] }]");
+    // Tells what it hears into a file until an item is done.
+    let hear = |file: &str, after: &[&str], until: &str| -> Vec<serde_json::Value> {
+        let out = std::fs::File::create(lab.path(file)).unwrap();
+        let mut args = vec!["watch", "--json"];
+        args.extend(after);
+        let mut watch = lab.command(&args).stdout(out).spawn().unwrap();
+        let (began, mut looks) = (std::time::Instant::now(), 0);
+        let lines = loop {
+            let text = std::fs::read_to_string(lab.path(file)).unwrap();
+            // The last line may be half there.
+            let lines = text.lines().filter_map(|l| serde_json::from_str(l).ok());
+            let lines: Vec<serde_json::Value> = lines.collect();
+            let is_done = |l: &serde_json::Value| l["item"] == until && l["name"] == "task.done";
+            if lines.iter().any(is_done) || began.elapsed().as_secs() > 60 {
+                break lines;
+            }
+            if after.is_empty() && looks % 20 == 0 {
+                // Only what happens from now on is told, and when it began to listen is not.
+                lab.ok(&["submit", "f", until]);
+            }
+            looks += 1;
+            std::thread::sleep(std::time::Duration::from_millis(25));
+        };
+        watch.kill().unwrap();
+        watch.wait().unwrap();
+        assert!(!lines.is_empty(), "nothing was heard");
+        lines
+    };
+    let first = hear("first", &[], "maps/page/1");
+    let cursor = first[0]["cursor"].as_str().unwrap().to_owned();
+    let again = hear("again", &["--after", &cursor], "maps/page/1");
+    let told =
+        |line: &serde_json::Value| format!("{} {} {}", line["item"], line["n"], line["name"]);
+    let [first, again] = [first, again].map(|l| l.iter().map(told).collect::<Vec<_>>());
+    let both = first.len().min(again.len() + 1);
+    assert_eq!(first[1..both], again[..both - 1]);
+    assert_eq!(lab.say(&["watch", "--after", "nonsense"]).code, 1);
+}
+
+#[test]
 fn the_live_view_has_a_still_picture() {
     let lab = Lab::new();
     let _up = lab.up();

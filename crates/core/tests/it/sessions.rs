@@ -9,9 +9,9 @@ use armarius_core::text::Name;
 
 use crate::lab::Lab;
 
-/// Plays lines like `key k1 ada`, `offer k1 code`, `open code code s1`, `open key k1 s1`, `note s1`,
-/// `end s1`, `revoke k1` and `wait 60`, each with its answer behind an arrow; `who s1` answers the
-/// key of a session.
+/// Plays lines like `key k1 ada`, `offer k1 code`, `open code code s1`, `open key k1 s1`,
+/// `note s1`, `end s1`, `revoke k1` and `wait 60`, each with its answer behind an arrow; `who s1`
+/// answers the key of a session.
 fn check(script: &str) -> Lab {
     let mut lab = Lab::new();
     lab.call("root", make("k0", "root")).expect("an admin, so that others can be revoked");

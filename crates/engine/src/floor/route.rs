@@ -68,7 +68,7 @@ impl<'c> Whereabouts<'c> {
             Command::RunErrand { errand } => Self::Thing(Thing::Errand(*errand)),
             // A letter stays in the shard that wrote it.
             Command::Delivered { n, .. } => Self::Shard(shard_of(*n)),
-            // Keys and sessions are the house's own, and every server must find them without asking.
+            // Keys and sessions are the house's own; every server must find them without asking.
             Command::Post { .. }
             | Command::MakeKey(_)
             | Command::ChangeKey(_)

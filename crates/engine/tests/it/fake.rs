@@ -216,6 +216,7 @@ impl Store for FakeStore {
         Description {
             kind: "fake",
             place: "this test".to_owned(),
+            sync: "none",
             promise: "nothing".to_owned(),
             page_bytes: 0,
             cache_bytes: 0,

@@ -68,8 +68,9 @@ pub(crate) async fn stats(State(app): State<App>, caller: Caller) -> Answer {
 /// `GET /api/v1/durability`
 pub(crate) async fn durability(State(app): State<App>, _: Caller) -> Answer {
     // Where the store is on its machine is nobody's business but the operator's.
-    let (store, promise) = (app.store().kind.to_owned(), app.store().promise.clone());
-    Ok(json(StatusCode::OK, &Durability { store, promise }))
+    let about = app.store();
+    let (store, sync) = (about.kind.to_owned(), about.sync.to_owned());
+    Ok(json(StatusCode::OK, &Durability { store, sync, promise: about.promise.clone() }))
 }
 
 fn stage(stage: &Stage) -> &'static str {

@@ -134,7 +134,8 @@ async fn the_server_says_how_it_is() {
     lab.submit("maps/page/1").await;
     let stats = lab.get("/api/v1/stats").await.expect(200);
     assert_eq!((&stats["stage"], &stats["tasks"]["ready"]), (&json!("running"), &json!(1)));
-    assert_eq!(lab.get("/api/v1/durability").await.expect(200)["store"], "memory");
+    let durability = lab.get("/api/v1/durability").await.expect(200);
+    assert_eq!((&durability["store"], &durability["sync"]), (&json!("memory"), &json!("none")));
     assert_eq!(lab.get("/readyz").await.expect(200), json!({ "status": "ok" }));
     let list = lab.get("/api/v1/collections").await.expect(200);
     assert_eq!(list["entries"][1]["tasks"]["ready"], 1);

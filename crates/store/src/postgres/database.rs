@@ -125,6 +125,7 @@ pub(super) fn describe(address: &Address) -> Description {
     Description {
         kind: "postgres",
         place: address.to_string(),
+        sync: "synchronous_commit as the database has it, and on where that is off",
         promise: "an acknowledged change survives whatever the database's own commits survive: \
                   a crash and a power cut of its server, and the loss of that server where a \
                   standby is replicated synchronously"

@@ -82,6 +82,9 @@ pub struct Stats {
 pub struct Durability {
     /// `memory`, `sqlite`, `postgres`.
     pub store: String,
+    /// When a commit is on disk, in the words of the store's own setting.
+    #[serde(default)]
+    pub sync: String,
     /// What an acknowledged change survives.
     pub promise: String,
 }

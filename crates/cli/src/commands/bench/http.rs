@@ -46,6 +46,9 @@ pub(crate) struct Args {
     /// The folder whose disk the store is on.
     #[arg(long, default_value = ".")]
     dir: PathBuf,
+    /// An empty database instead: postgres://…; what is written stays there.
+    #[arg(long, value_name = "URL")]
+    store: Option<String>,
     /// Print one JSON object instead of lines for people.
     #[arg(long)]
     json: bool,
@@ -76,7 +79,8 @@ struct Figures {
 pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
     crate::limits::raise_open_files();
     let listen = ["--listen".to_owned(), "127.0.0.1:0".to_owned()];
-    let server = Server::start(&args.dir, "serve", &listen)?;
+    let store = args.store.as_deref();
+    let server = Server::start_on(store, &args.dir, "serve", &listen)?;
     let client = server.client();
     client.put_done("collections/bench", &Put::default())?;
     let flow = "records: processed\nmax_items: 1000\ntasks: [{name: work, run: outside}]\n";
