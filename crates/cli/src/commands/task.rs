@@ -88,6 +88,12 @@ struct List {
     /// Only of this batch
     #[arg(long)]
     batch: Option<String>,
+    /// Only those in their state since this moment or later, as 2026-11-15T10:00:00Z
+    #[arg(long, value_name = "TIME")]
+    since: Option<String>,
+    /// Only those in their state since before this moment
+    #[arg(long, value_name = "TIME")]
+    before: Option<String>,
     /// At most so many
     #[arg(long, default_value_t = 100)]
     max: usize,
@@ -166,6 +172,8 @@ fn list(list: &List) -> anyhow::Result<()> {
         ("step", &list.step),
         ("item", &list.item),
         ("batch", &list.batch),
+        ("since", &list.since),
+        ("before", &list.before),
         ("cursor", &list.cursor),
     ] {
         query.extend(value.as_deref().map(|value| (name, value)));

@@ -26,6 +26,8 @@ const WINDOW: i64 = 10_000;
 /// Windows one page goes through: a rare state among very many tasks takes several pages, and none
 /// of them takes long.
 const WINDOWS_MAX: usize = 2;
+/// Looks one page takes where a time is asked for, which no index knows.
+const SIEVES_MAX: usize = 5;
 
 /// Which tasks.
 #[derive(Default, Deserialize)]
@@ -38,6 +40,10 @@ pub(crate) struct Wanted {
     pub(crate) step: Option<String>,
     pub(crate) item: Option<String>,
     pub(crate) batch: Option<i64>,
+    /// In their state since this moment or later.
+    pub(crate) since: Option<String>,
+    /// In their state since before this moment.
+    pub(crate) before: Option<String>,
     /// One task by its address.
     pub(crate) address: Option<String>,
     pub(crate) cursor: Option<i64>,
@@ -75,12 +81,43 @@ pub(crate) fn page(
     let (max, below) = (super::page(wanted.max), wanted.cursor.map(TaskId));
     let batch = wanted.batch.map(BatchId);
     let filter = TaskFilter { queues, states, item, batch, below, above: None, max };
-    let (found, next) = windows(look, &filter)?;
+    let since = wanted.since.as_deref().map(super::moment).transpose()?;
+    let before = wanted.before.as_deref().map(super::moment).transpose()?;
+    let (found, next) = match (since, before) {
+        (None, None) => windows(look, &filter)?,
+        (since, before) => sieve(look, filter, |at| {
+            since.is_none_or(|since| at >= since) && before.is_none_or(|before| at < before)
+        })?,
+    };
     let next = next.map(|TaskId(id)| id.to_string());
     Ok(Page { entries: show_all(look, &found)?, next })
 }
 
 type Found = Vec<(rows::Body, rows::Task)>;
+
+/// Reads on until a page is full of tasks whose state began at a moment that fits.
+fn sieve(
+    look: &mut Look<'_>,
+    mut filter: TaskFilter,
+    fits: impl Fn(Time) -> bool,
+) -> Result<(Found, Option<TaskId>), Lost> {
+    let (max, mut kept) = (filter.max, Vec::new());
+    filter.max = super::PAGE_MAX;
+    for _ in 0..SIEVES_MAX {
+        let (found, next) = windows(look, &filter)?;
+        kept.extend(found.into_iter().filter(|(_, task)| fits(task.since)));
+        if kept.len() > max {
+            kept.truncate(max);
+            let last = kept.last().map(|(body, _)| body.id);
+            return Ok((kept, last));
+        }
+        if next.is_none() {
+            return Ok((kept, None));
+        }
+        filter.below = next;
+    }
+    Ok((kept, filter.below))
+}
 
 /// Reads window by window, where no index leads straight to what is wanted. The counters tell when
 /// everything has been found, or that there is nothing to find.

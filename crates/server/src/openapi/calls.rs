@@ -287,6 +287,8 @@ pub(super) const CALLS: &[Call] = &[
         ("step", "only this one"),
         ("item", "only of this item"),
         ("batch", "only of this batch"),
+        ("since", "only those in their state since this moment or later"),
+        ("before", "only those in their state since before this moment"),
         ("address", "one task by its address"),
         PAGE[0],
         PAGE[1],

@@ -6,6 +6,31 @@ use serde_json::json;
 use crate::lab::Lab;
 
 #[tokio::test]
+async fn tasks_are_found_by_when_their_state_began() {
+    let lab = Lab::with_flow().await;
+    for n in 1..=3 {
+        lab.submit(&format!("maps/page/{n}")).await;
+    }
+    let all = lab.get("/api/v1/tasks").await.expect(200);
+    let since = |n: usize| all["entries"][n]["since"].as_str().unwrap().to_owned();
+    let count = async |query: String| {
+        let page = lab.get(&format!("/api/v1/tasks?{query}")).await.expect(200);
+        page["entries"].as_array().unwrap().len()
+    };
+    let (newest, oldest) = (since(0), since(2));
+    assert_eq!(count(format!("since={oldest}")).await, 3);
+    assert_eq!(count(format!("before={oldest}")).await, 0);
+    assert_eq!(count(format!("since={oldest}&max=2")).await, 2);
+    assert_eq!(count("since=2100-01-01T00:00:00Z&state=ready".to_owned()).await, 0);
+    let split = count(format!("since={newest}")).await + count(format!("before={newest}")).await;
+    assert_eq!(split, 3);
+    let page = lab.get(&format!("/api/v1/tasks?since={oldest}&max=2")).await.expect(200);
+    let next = page["next"].as_str().unwrap();
+    assert_eq!(count(format!("since={oldest}&max=2&cursor={next}")).await, 1);
+    assert_eq!(lab.get("/api/v1/tasks?since=yesterday").await.problem().0, 400);
+}
+
+#[tokio::test]
 async fn lists_are_read_page_by_page() {
     let lab = Lab::with_flow().await;
     for n in 1..=5 {
