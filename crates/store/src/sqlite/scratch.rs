@@ -8,6 +8,7 @@ use super::desk::Desk;
 use super::fault::{Answer, OrFault as _};
 use super::inspect::Watch;
 use super::migrate;
+use super::open::keep_statements;
 use super::rows::event;
 use crate::world::World;
 
@@ -20,7 +21,7 @@ pub(crate) struct Scratch {
 impl Scratch {
     pub(crate) fn new() -> Answer<Self> {
         let conn = Connection::open("").or_fault()?;
-        conn.set_prepared_statement_cache_capacity(128);
+        keep_statements(&conn)?;
         conn.pragma_update(None, "cache_size", -16_384).or_fault()?;
         conn.pragma_update(None, "temp_store", 1).or_fault()?;
         conn.pragma_update(None, "foreign_keys", 0).or_fault()?;
