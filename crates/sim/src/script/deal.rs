@@ -171,13 +171,13 @@ impl Script {
 
     /// Few secrets, so that some were used up, and some are in use.
     fn session(&mut self, key: Name) -> Command {
-        let secret = digest(["s1", "s2", "s3", "s4", "s5"][self.dice.below(5)]);
+        let secret = digest(["s1", "s2", "s3"][self.dice.below(3)]);
         let code = digest(["c1", "c2", "c3"][self.dice.below(3)]);
-        match self.dice.below(5) {
-            0 => Command::OfferSession { key, code },
-            1 => Command::OpenSession { by: Opener::Key(key), secret },
-            2 => Command::OpenSession { by: Opener::Code(code), secret },
-            3 => Command::NoteSession { secret },
+        match self.dice.below(10) {
+            0 | 1 => Command::OfferSession { key, code },
+            2..=4 => Command::OpenSession { by: Opener::Key(key), secret },
+            5 => Command::OpenSession { by: Opener::Code(code), secret },
+            6..=8 => Command::NoteSession { secret },
             _ => Command::EndSession { secret },
         }
     }
