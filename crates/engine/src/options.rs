@@ -18,6 +18,10 @@ pub const GROUP_ROWS_MAX: usize = 20_000;
 /// decided while the other is being written. Below it two small commits cost more than one: with 64
 /// single commands the smaller groups took a third of the throughput.
 pub const FLY_COMMANDS_MIN: usize = 256;
+/// Commands answered by one group from which on the next one waits a moment for as many.
+pub const COMPANY_MIN: usize = 8;
+/// How long a group waits for company: less than the price of a commit.
+pub const COMPANY_WAIT: Duration = Duration::from_micros(100);
 /// Bytes of text the commands of one group may carry.
 pub const GROUP_BYTES_MAX: usize = 16 * 1024 * 1024;
 /// Time one group may spend deciding.

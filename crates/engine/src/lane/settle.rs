@@ -41,6 +41,7 @@ impl Lane<'_> {
         }
         self.tally().stats.groups += groups;
         self.tell_floor();
+        self.answered = group.entries.len();
         self.answer(group.entries);
         self.trim();
         Ok(true)
