@@ -127,30 +127,32 @@ fn backups_and_restores_replace_nothing_and_trust_nothing() {
     assert_eq!(lab.say_with(&["status"], &env).code, 0);
 }
 
-/// A server on a database of its own schema, and the schema's name.
-fn shared(lab: &Lab) -> (String, String) {
+/// A database of its own with one task that is ready, and a server on it.
+fn shared(lab: &Lab) -> (String, Running) {
     let url = Cluster::shared().fresh_url() + "&shards=2";
-    let schema = url.split("schema=").nth(1).unwrap().split('&').next().unwrap().to_owned();
     lab.write("ocr.yaml", "tasks: [{ name: scan, run: outside, ttl: 600s }]");
-    (url, schema)
+    let server = serve_on(lab, &url);
+    lab.ok(&["collection", "put", "maps"]);
+    lab.ok(&["flow", "apply", "maps", "ocr.yaml"]);
+    lab.ok(&["submit", "ocr", "maps/page/1"]);
+    (url, server)
+}
+
+fn serve_on(lab: &Lab, url: &str) -> Running {
+    lab.start(&["serve", "--store", url, "--listen", "127.0.0.1:0"], "listening on")
 }
 
 #[test]
 fn an_older_dump_that_is_brought_back_is_noticed_and_no_token_is_given_twice() {
     let lab = Lab::new();
-    let (url, schema) = shared(&lab);
-    let serve =
-        || lab.start(&["serve", "--store", &url, "--listen", "127.0.0.1:0"], "listening on");
-    let server = serve();
-    lab.ok(&["collection", "put", "maps"]);
-    lab.ok(&["flow", "apply", "maps", "ocr.yaml"]);
-    lab.ok(&["submit", "ocr", "maps/page/1"]);
+    let (url, server) = shared(&lab);
+    let schema = url.split("schema=").nth(1).unwrap().split('&').next().unwrap().to_owned();
     let dump = Cluster::shared().dump(&schema).unwrap();
     // What happens from here on is lost with the server that knew of it.
     let before = claim(&client(&lab, &server, "armarius-data"));
     drop(server);
     Cluster::shared().bring_back(&schema, &dump).unwrap();
-    let server = serve();
+    let server = serve_on(&lab, &url);
     let client = client(&lab, &server, "armarius-data");
     let after = claim(&client);
     assert_eq!(after.tasks[0].task, before.tasks[0].task);
@@ -167,18 +169,12 @@ fn an_older_dump_that_is_brought_back_is_noticed_and_no_token_is_given_twice() {
 #[test]
 fn what_was_lent_is_called_back_on_request() {
     let lab = Lab::new();
-    let (url, _) = shared(&lab);
-    let serve =
-        || lab.start(&["serve", "--store", &url, "--listen", "127.0.0.1:0"], "listening on");
-    let server = serve();
-    lab.ok(&["collection", "put", "maps"]);
-    lab.ok(&["flow", "apply", "maps", "ocr.yaml"]);
-    lab.ok(&["submit", "ocr", "maps/page/1"]);
+    let (url, server) = shared(&lab);
     let before = claim(&client(&lab, &server, "armarius-data"));
     drop(server);
     let said = lab.json(&["store", "recall", &url]);
     assert_eq!(said["recalled"], 1, "{said}");
-    let server = serve();
+    let server = serve_on(&lab, &url);
     let client = client(&lab, &server, "armarius-data");
     assert_eq!(report(&client, &before), "recorded-stale");
     let after = claim(&client);
