@@ -110,6 +110,23 @@ pub trait Reader: Send {
     /// Tasks that match, newest first, below a task number.
     fn tasks(&mut self, filter: &TaskFilter) -> Result<Vec<(Body, Task)>, StoreError>;
 
+    /// Tasks and events of several items, in the order they are asked for.
+    fn histories(
+        &mut self,
+        items: &[ItemId],
+        limits: HistoryLimits,
+    ) -> Result<Vec<History>, StoreError> {
+        let mut found = Vec::with_capacity(items.len());
+        for item in items {
+            let filter =
+                TaskFilter { item: Some(*item), max: limits.tasks_max, ..TaskFilter::default() };
+            let tasks = self.tasks(&filter)?;
+            let events = self.events(*item, 0, limits.events_max)?;
+            found.push(History { tasks, events });
+        }
+        Ok(found)
+    }
+
     /// Items of a collection after a number.
     fn items(
         &mut self,
@@ -231,6 +248,24 @@ pub struct TaskFilter {
     pub above: Option<TaskId>,
     /// At most so many.
     pub max: usize,
+}
+
+/// What became of an item.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct History {
+    /// Its tasks, newest first.
+    pub tasks: Vec<(Body, Task)>,
+    /// Its events, oldest first.
+    pub events: Vec<Event>,
+}
+
+/// How much is read of one item.
+#[derive(Clone, Copy, Debug)]
+pub struct HistoryLimits {
+    /// Tasks, the newest.
+    pub tasks_max: usize,
+    /// Events, the oldest.
+    pub events_max: usize,
 }
 
 /// What a store is and promises.

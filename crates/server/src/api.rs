@@ -14,6 +14,7 @@ pub(crate) mod lease;
 pub(crate) mod login;
 pub(crate) mod outbox;
 pub(crate) mod output;
+pub(crate) mod planned;
 pub(crate) mod report;
 pub(crate) mod revision;
 pub(crate) mod robot;

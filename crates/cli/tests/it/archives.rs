@@ -7,6 +7,7 @@ mod trouble;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
@@ -14,6 +15,11 @@ use crate::lab::{Lab, Running};
 
 /// A server that also looks by itself, often.
 const UP: [&str; 7] = ["up", "--listen", "127.0.0.1:0", "--archive-poll", "1", "--slots", "6"];
+
+/// How long nobody at all can push.
+const PUSH_MAX: Duration = Duration::from_secs(60);
+/// A lock of git that is older was left by somebody who was killed.
+const STALE_AFTER: Duration = Duration::from_secs(6);
 
 /// A kind of repository and how people work with it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -85,15 +91,43 @@ impl<'l> Repo<'l> {
             Kind::Git => {
                 run("git", &["add", "-A"], work);
                 run("git", &["commit", "-q", "-m", message], work);
-                for _ in 0..100 {
-                    if tried("git", &["push", "-q", "origin", "main"], work).is_ok() {
-                        return;
-                    }
-                    run("git", &["pull", "-q", "--rebase", "origin", "main"], work);
-                }
-                panic!("others are always quicker");
+                self.push(work);
             }
         }
+    }
+
+    /// Others may be quicker time and again, as long as somebody is.
+    fn push(&self, work: &Path) {
+        let (mut youngest, mut since) = (self.youngest(), Instant::now());
+        while let Err(complaint) = tried("git", &["push", "-q", "origin", "main"], work) {
+            if complaint.contains(".lock") {
+                self.break_stale_lock();
+            }
+            let now = self.youngest();
+            if now != youngest {
+                (youngest, since) = (now, Instant::now());
+            }
+            assert!(since.elapsed() < PUSH_MAX, "nobody can push: {complaint}");
+            run("git", &["pull", "-q", "--rebase", "origin", "main"], work);
+        }
+    }
+
+    /// What stands at the end of the branch.
+    fn youngest(&self) -> Option<String> {
+        std::fs::read_to_string(self.place().join("refs/heads/main")).ok()
+    }
+
+    /// A push that was killed leaves its lock behind, which people remove by hand.
+    fn break_stale_lock(&self) {
+        let lock = self.place().join("refs/heads/main.lock");
+        let Ok(modified) = std::fs::metadata(&lock).and_then(|found| found.modified()) else {
+            return;
+        };
+        if modified.elapsed().is_ok_and(|age| age > STALE_AFTER) {
+            eprintln!("a stale lock is removed");
+            drop(std::fs::remove_file(&lock));
+        }
+        std::thread::sleep(Duration::from_millis(100));
     }
 }
 

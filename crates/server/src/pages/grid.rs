@@ -22,7 +22,7 @@ use super::parts::{
 };
 use super::task::tree;
 use crate::api;
-use crate::api::revision::Planned;
+use crate::api::planned::Planned;
 use crate::app::App;
 use crate::body::Params;
 use crate::keys::Caller;
@@ -113,11 +113,12 @@ fn read(look: &mut Look<'_>, caller: &Caller, name: &str, at: Option<i64>) -> Re
     let span = api::revision::span(&row, at.map(|at| at.max(row.first)), REVISIONS_MAX);
     let youngest = api::revision::span(&row, None, 1).1;
     let name = Name::new(name)?;
-    api::revision::gather(look, &name, span.0, span.1)?;
-    let mut rows = Vec::new();
-    for number in (span.0..=span.1).rev() {
-        rows.push(Row { number, planned: api::revision::read(look, &name, number)? });
-    }
+    let mut all = api::planned::read_span(look, &name, span.0, span.1)?.into_iter().peekable();
+    let row = |number| Row {
+        number,
+        planned: all.next_if(|planned| planned.revision.revision == number),
+    };
+    let mut rows: Vec<Row> = (span.0..=span.1).rev().map(row).collect();
     let told = rows.iter_mut().filter_map(|row| row.planned.as_mut());
     api::savings::note(&mut told.map(|planned| &mut planned.revision).collect::<Vec<_>>());
     let known = rows.iter().filter_map(known).collect::<Vec<_>>();

@@ -18,7 +18,7 @@ use super::parts::{
     ago, archive_link, between, count, lasting, revision_badge, revision_href, said, took,
 };
 use crate::api;
-use crate::api::revision::Planned;
+use crate::api::planned::Planned;
 use crate::app::App;
 use crate::body::Params;
 use crate::keys::Caller;
@@ -99,9 +99,9 @@ pub(super) async fn show(
 fn read(look: &mut Look<'_>, caller: &Caller, name: &str, n: i64) -> Result<Whole, Lost> {
     let row = api::archive::archive(look, caller, name)?;
     let archive = Name::new(name)?;
-    let own = api::revision::read(look, &archive, n)?;
+    let own = api::planned::read(look, &archive, n)?;
     let own = own.ok_or_else(|| api::revision::unknown(name, n))?;
-    let before = if n > row.first { api::revision::read(look, &archive, n - 1)? } else { None };
+    let before = if n > row.first { api::planned::read(look, &archive, n - 1)? } else { None };
     let versions = versions(look, &[&own])?;
     let has_next = n < api::revision::span(&row, None, 1).1;
     Ok(Whole { own, before, versions, has_next })

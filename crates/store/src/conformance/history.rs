@@ -5,7 +5,7 @@ use armarius_core::ids::{BatchId, CollectionId, ItemId, QueueId, TaskId};
 use armarius_core::rows::{Body, Task};
 use armarius_core::task::State;
 use armarius_core::view::{Need, View};
-use armarius_engine::seam::{StoreError, TaskFilter};
+use armarius_engine::seam::{HistoryLimits, StoreError, TaskFilter};
 
 use super::sample;
 use super::trial::{Trial, must};
@@ -14,6 +14,7 @@ pub(super) fn exercise(trial: &mut Trial) {
     events_read_back(trial);
     readers_see_what_is_committed(trial);
     readers_filter_tasks(trial);
+    readers_tell_histories(trial);
     readers_list(trial);
 }
 
@@ -108,6 +109,24 @@ fn readers_filter_tasks(trial: &mut Trial) {
             let wanted: Vec<_> = wanted.take(max).cloned().collect();
             let found = must("tasks", reader.tasks(&filter));
             assert_eq!(found, wanted, "tasks by {filter:?}");
+        }
+    }
+}
+
+/// Of what the tests before have left: items with tasks, with events, with both, with neither.
+fn readers_tell_histories(trial: &Trial) {
+    let mut reader = trial.reader();
+    let items = [ItemId(3), ItemId(77), ItemId(1), ItemId(0)];
+    for (tasks_max, events_max) in [(100, 100), (1, 2), (0, 1)] {
+        let limits = HistoryLimits { tasks_max, events_max };
+        let found = must("histories", reader.histories(&items, limits));
+        assert_eq!(found.len(), items.len(), "one for each item");
+        for (item, history) in items.iter().zip(found) {
+            let item = Some(*item);
+            let filter = TaskFilter { item, max: tasks_max, ..TaskFilter::default() };
+            assert_eq!(history.tasks, must("tasks", reader.tasks(&filter)), "of {item:?}");
+            let events = must("events", reader.events(item.unwrap_or_default(), 0, events_max));
+            assert_eq!(history.events, events, "of {item:?}");
         }
     }
 }

@@ -8,7 +8,7 @@ use armarius_core::rows::{Batch, Body, Item, Task};
 use armarius_core::task::State;
 use armarius_core::text::Name;
 use armarius_core::view::{CommitHead, Need, View};
-use armarius_engine::seam::{Reader, StoreError, TaskFilter};
+use armarius_engine::seam::{History, HistoryLimits, Reader, StoreError, TaskFilter};
 
 use super::cells::Cells;
 use super::desk::{Desk, Mode};
@@ -51,17 +51,7 @@ impl Reader for PostgresReader {
     }
 
     fn events(&mut self, item: ItemId, after: i64, max: usize) -> Result<Vec<Event>, StoreError> {
-        self.still(|desk| {
-            let mut script = desk.ask_shards()?;
-            script
-                .with_list(Kind::I8, [item.0])?
-                .with_list(Kind::I8, [after])?
-                .with_list(Kind::I8, [limit(max)])?
-                .ask(&event::EVENT.stretch(&["item"], &["n"]))?;
-            let rows = desk.rows(script, event::EVENT_WORDS)?;
-            let read = |row| event::event_of(&Cells::new(&desk.words, &event::EVENT, row));
-            rows.iter().map(read).collect()
-        })
+        self.still(|desk| events(desk, &[item], after, max))
     }
 
     fn head(&mut self) -> Result<CommitHead, StoreError> {
@@ -101,6 +91,23 @@ impl Reader for PostgresReader {
 
     fn tasks(&mut self, filter: &TaskFilter) -> Result<Vec<(Body, Task)>, StoreError> {
         self.still(|desk| tasks(desk, filter))
+    }
+
+    fn histories(
+        &mut self,
+        items: &[ItemId],
+        limits: HistoryLimits,
+    ) -> Result<Vec<History>, StoreError> {
+        self.still(|desk| {
+            let mut found: HashMap<ItemId, History> = HashMap::with_capacity(items.len());
+            for (body, task) in tasks_of(desk, items, limits.tasks_max)? {
+                found.entry(body.item).or_default().tasks.push((body, task));
+            }
+            for event in events(desk, items, 0, limits.events_max)? {
+                found.entry(event.item).or_default().events.push(event);
+            }
+            Ok(items.iter().map(|item| found.remove(item).unwrap_or_default()).collect())
+        })
     }
 
     fn items(
@@ -175,6 +182,19 @@ fn head(desk: &mut Desk) -> Answer<CommitHead> {
     Ok(head)
 }
 
+/// Events of items after a number, at most so many of each, oldest first.
+fn events(desk: &mut Desk, items: &[ItemId], after: i64, max: usize) -> Answer<Vec<Event>> {
+    let mut script = desk.ask_shards()?;
+    script
+        .with_list(Kind::I8, items.iter().map(|item| item.0))?
+        .with_list(Kind::I8, items.iter().map(|_| after))?
+        .with_list(Kind::I8, items.iter().map(|_| limit(max)))?
+        .ask(&event::EVENT.stretch(&["item"], &["n"]))?;
+    let rows = desk.rows(script, event::EVENT_WORDS)?;
+    let read = |row| event::event_of(&Cells::new(&desk.words, &event::EVENT, row));
+    rows.iter().map(read).collect()
+}
+
 fn limit(max: usize) -> i64 {
     i64::try_from(max).unwrap_or(i64::MAX)
 }
@@ -226,6 +246,16 @@ const BY_ITEM: &str = concat!(
                           limit 1) as t
       where b.shard = s.shard and b.item = $5",
     wanted!()
+);
+// Tasks of items $2, newest first, at most $3 of each.
+const OF_ITEMS: &str = concat!(
+    "select x.* from unnest($2::bigint[]) as i(item) cross join lateral (",
+    both!(),
+    " from body as b
+      cross join lateral (select t.* from task as t where t.shard = b.shard and t.id = b.id
+                          limit 1) as t
+      where b.shard = s.shard and b.item = i.item order by t.id desc limit $3) as x) as x
+      order by x.task desc"
 );
 const BY_STATE: &str = concat!(
     both!(),
@@ -297,6 +327,19 @@ fn ask(
         .with(Kind::I8, limit(filter.max))?
         .with(Kind::I8, filter.above.map_or(i64::MIN, |t| t.0))?
         .ask(sql)?;
+    both(desk, script)
+}
+
+fn tasks_of(desk: &mut Desk, items: &[ItemId], max: usize) -> Answer<Vec<(Body, Task)>> {
+    let mut script = desk.ask_shards()?;
+    script
+        .with_list(Kind::I8, items.iter().map(|item| item.0))?
+        .with(Kind::I8, limit(max))?
+        .ask(OF_ITEMS)?;
+    both(desk, script)
+}
+
+fn both(desk: &mut Desk, script: Script) -> Answer<Vec<(Body, Task)>> {
     let rows = desk.rows(script, &[])?;
     let both = |row| {
         let cells = Cells::new(&desk.words, &task::BODY, row);

@@ -139,7 +139,7 @@ fn stamping(kind: Kind) -> String {
         \"$ARMARIUS_REPOSITORY/stamp-$ARMARIUS_REVISION\" || svn info \\
         \"$ARMARIUS_REPOSITORY/stamp-$ARMARIUS_REVISION\""
         }
-        // A push that was killed leaves its lock behind, which people remove by hand.
+        // A push that was killed leaves its lock behind. Between its tries it lets people pass.
         Kind::Git => {
             "git config --global safe.directory '*'
       git clone -q \"$ARMARIUS_REPOSITORY\" copy
@@ -153,6 +153,7 @@ fn stamping(kind: Kind) -> String {
         git -c user.name=task -c user.email=task@example.org commit -q -m stamp \\
           -m \"Armarius-Cause: $ARMARIUS_CAUSE\"
         git push -q origin HEAD:main && exit 0
+        sleep 1
       done
       exit 1"
         }
