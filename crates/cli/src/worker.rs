@@ -144,6 +144,7 @@ pub(crate) fn start(options: Options) -> anyhow::Result<Working> {
         thread.spawn(move || work(&shift)).context("cannot start a thread").map(drop)
     };
     spawn("heart".to_owned(), |shift| shift.heart.beat())?;
+    spawn("ear".to_owned(), |shift| shift.heart.listen())?;
     spawn("watch".to_owned(), |shift| shift.heart.watch())?;
     spawn("post".to_owned(), slot::deliver_old)?;
     for n in 0..slots {

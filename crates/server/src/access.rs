@@ -72,6 +72,7 @@ pub const RULES: &[Rule] = &[
     rule("GET",    "/api/v1/leases",                         READS,           Nothing),
     rule("GET",    "/api/v1/workers",                        READS,           Nothing),
     rule("POST",   "/api/v1/claims",                         WORKS,           Small),
+    rule("POST",   "/api/v1/leases/stops",                   WORKS,           Small),
     rule("POST",   "/api/v1/leases/{lease}/heartbeat",       WORKS,           Small),
     rule("POST",   "/api/v1/leases/{lease}/give-back",       WORKS,           Small),
     rule("POST",   "/api/v1/leases/{lease}/output",          WORKS,           Small),

@@ -22,6 +22,7 @@ pub(crate) mod round;
 pub(crate) mod savings;
 pub(crate) mod schedule;
 pub(crate) mod status;
+pub(crate) mod stops;
 pub(crate) mod task;
 pub(crate) mod why;
 pub(crate) mod worker;

@@ -9,7 +9,7 @@ use axum::routing::{get, post, put};
 
 use crate::api::{
     archive, batch, claim, collection, event, find, flow, hold, item, key, lease, login, outbox,
-    output, report, revision, robot, round, schedule, status, task, why, worker,
+    output, report, revision, robot, round, schedule, status, stops, task, why, worker,
 };
 use crate::app::App;
 use crate::{etag, feed, identity, metrics, openapi, pages};
@@ -24,6 +24,7 @@ pub fn router(app: App) -> Router {
         .route("/api/v1/claims", post(claim::claim))
         .route("/api/v1/leases", get(lease::list))
         .route("/api/v1/workers", get(worker::list))
+        .route("/api/v1/leases/stops", post(stops::listen))
         .route("/api/v1/leases/{lease}/heartbeat", post(lease::heartbeat))
         .route("/api/v1/leases/{lease}/give-back", post(lease::give_back))
         .route("/api/v1/leases/{lease}/output", post(output::take))

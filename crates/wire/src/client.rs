@@ -15,7 +15,7 @@ use ureq::http::Response;
 use ureq::tls::{RootCerts, TlsConfig};
 
 use crate::v1::Problem;
-use crate::v1::lease::{Heartbeat, Renewed};
+use crate::v1::lease::{Heartbeat, Listen, Renewed, Stops};
 use crate::v1::report::{Report, Reported};
 use crate::v1::{claim, problem};
 
@@ -171,6 +171,14 @@ impl Client {
         let request = self.agent.post(self.at(&format!("leases/{lease}/heartbeat")));
         let request = request.config().timeout_global(Some(HEARTBEAT_TIMEOUT)).build();
         self.read(self.send(request, beat))
+    }
+
+    /// Waits until tasks of some leases are to be stopped.
+    pub fn stops(&self, listen: &Listen) -> Answer<Stops> {
+        let patience = Duration::from_secs(u64::from(listen.wait_s)) + ANSWER_TIMEOUT;
+        let request = self.agent.post(self.at("leases/stops"));
+        let request = request.config().timeout_global(Some(patience)).build();
+        self.read(self.send(request, listen))
     }
 
     /// Reports what came of tasks.

@@ -5,7 +5,7 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use armarius_wire::client::{Client, Error};
-use armarius_wire::v1::lease::Heartbeat;
+use armarius_wire::v1::lease::{Heartbeat, Listen, Stop};
 
 use super::process::{Run, Wish};
 
@@ -13,6 +13,11 @@ use super::process::{Run, Wish};
 const BEATS_PER_TTL: u32 = 3;
 /// The longest the heart rests.
 const REST_MAX: Duration = Duration::from_secs(10);
+/// How long one call listens for stops, in seconds: a task that has just begun is heard of with the
+/// next call.
+const LISTEN_S: u32 = 2;
+/// Leases one call may listen for; the others hear of it with their renewal.
+const LISTEN_MAX: usize = 1_000;
 
 /// Renews the leases of all running tasks.
 pub(super) struct Heart {
@@ -30,12 +35,22 @@ pub(super) struct Pulse {
     run: Run,
     /// Bytes it had written at the last renewal.
     bytes: u64,
+    /// Whether it was told to stop.
+    told: bool,
 }
 
 impl Pulse {
+    /// Stops the task if it is among these.
+    fn heed(&mut self, stops: &[Stop]) {
+        if stops.iter().any(|stop| stop.task == self.task) {
+            self.told = true;
+            self.run.reins.wish(Wish::Stop);
+        }
+    }
+
     /// A lease that was asked for at a moment and lasts so long from there.
     pub(super) fn new(task: i64, ttl: Duration, asked: Instant, run: Run) -> Self {
-        Self { task, ttl, renewed: asked, run, bytes: 0 }
+        Self { task, ttl, renewed: asked, run, bytes: 0, told: false }
     }
 }
 
@@ -54,9 +69,7 @@ impl Heart {
         {
             pulse.renewed = asked;
             pulse.ttl = Duration::from_secs(renewed.ttl_s);
-            if renewed.stop.iter().any(|stop| stop.task == pulse.task) {
-                pulse.run.reins.wish(Wish::Stop);
-            }
+            pulse.heed(&renewed.stop);
         }
         self.lock().insert(lease.to_owned(), pulse);
         self.came.notify_all();
@@ -79,6 +92,25 @@ impl Heart {
             }
             let leases = self.lock();
             drop(self.came.wait_timeout(leases, rest));
+        }
+    }
+
+    /// Listens for ever for tasks to stop, so that they need not wait for the next renewal.
+    pub(super) fn listen(&self) {
+        loop {
+            let running = self.lock();
+            let open = running.iter().filter(|(_, pulse)| !pulse.told).take(LISTEN_MAX);
+            let leases: Vec<String> = open.map(|(lease, _)| lease.clone()).collect();
+            if leases.is_empty() {
+                drop(self.came.wait_timeout(running, REST_MAX));
+                continue;
+            }
+            drop(running);
+            match self.client.stops(&Listen { leases, wait_s: LISTEN_S }) {
+                Ok(stops) => self.lock().values_mut().for_each(|pulse| pulse.heed(&stops.stop)),
+                // Renewals hear of it, too.
+                Err(_) => std::thread::sleep(REST_MAX),
+            }
         }
     }
 
@@ -126,9 +158,7 @@ impl Heart {
             Ok(renewed) => {
                 pulse.renewed = asked;
                 pulse.ttl = Duration::from_secs(renewed.ttl_s);
-                if renewed.stop.iter().any(|stop| stop.task == pulse.task) {
-                    pulse.run.reins.wish(Wish::Stop);
-                }
+                pulse.heed(&renewed.stop);
             }
             Err(Error::Refused(problem)) if is_over(&problem.code) => {
                 pulse.run.reins.wish(Wish::Abandon);

@@ -110,13 +110,14 @@ fn what_a_task_leaves_running_is_ended_with_it() {
     gone_soon(&child);
 }
 
+/// The next sign of life is far away.
 #[test]
 fn a_cancelled_task_is_stopped() {
     let lab = Lab::new();
     let _up = lab.up();
     let pid = lab.path("pid");
     let text = format!(
-        "tasks: [{{ name: run, shell: sh, ttl: 1s, script: \"echo $$ > {}; sleep 1000\" }}]",
+        "tasks: [{{ name: run, shell: sh, ttl: 30m, script: \"echo $$ > {}; sleep 1000\" }}]",
         pid.display()
     );
     lab.with_flow("long.yaml", &text);

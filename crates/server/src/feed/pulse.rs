@@ -47,7 +47,7 @@ impl Pulse {
     }
 
     /// Tells of news from now on. The first who watches starts the pulse.
-    pub(super) fn watch(&self, app: &App) -> watch::Receiver<u64> {
+    pub(crate) fn watch(&self, app: &App) -> watch::Receiver<u64> {
         let watching = self.beats.subscribe();
         if !self.running.swap(true, Ordering::AcqRel) {
             tokio::spawn(run(app.clone()));
@@ -61,7 +61,7 @@ impl Pulse {
         self.beats.send_modify(|n| *n += 1);
     }
 
-    pub(super) fn is_closed(&self) -> bool {
+    pub(crate) fn is_closed(&self) -> bool {
         self.closed.load(Ordering::Acquire)
     }
 }

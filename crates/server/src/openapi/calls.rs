@@ -91,6 +91,13 @@ pub(super) const CALLS: &[Call] = &[
         .takes::<lease::Heartbeat>()
         .gives::<lease::Renewed>(200, "How long it goes on, and which tasks to stop."),
     call(
+        ("POST", "/api/v1/leases/stops"),
+        "listenForStops",
+        "Waits until a task of some leases is to be stopped",
+    )
+    .takes::<lease::Listen>()
+    .gives::<lease::Stops>(200, "Which; none when nothing came in time."),
+    call(
         ("POST", "/api/v1/leases/{lease}/give-back"),
         "giveBack",
         "Gives back what is left in a lease",

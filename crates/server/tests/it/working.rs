@@ -99,6 +99,32 @@ async fn a_cancelled_task_is_on_the_stop_list() {
 }
 
 #[tokio::test]
+async fn a_worker_that_listens_hears_of_a_stop() {
+    let lab = Lab::with_flow().await;
+    let (worker, other) = (lab.key("w", Role::Worker, &[]), lab.key("o", Role::Worker, &[]));
+    let task = lab.submit("maps/page/1").await;
+    let granted = lab.claim(&worker, 1).await;
+    let ask = |wait_s: u32| json!({ "leases": [granted["lease"]], "wait_s": wait_s });
+    let stops = "/api/v1/leases/stops";
+    let heard = lab.call(&worker, "POST", stops, ask(0)).await.expect(200);
+    assert_eq!(heard, json!({ "stop": [] }));
+    let cancel = async {
+        tokio::time::sleep(Duration::from_millis(50)).await;
+        let reason = json!({ "reason": "not needed" });
+        lab.post(&format!("/api/v1/tasks/{task}/cancel"), reason).await.expect(204);
+    };
+    let (heard, ()) = tokio::join!(lab.call(&worker, "POST", stops, ask(60)), cancel);
+    let token = &granted["tasks"][0]["token"];
+    assert_eq!(heard.expect(200), json!({ "stop": [{ "task": task, "token": token }] }));
+    // Nobody else is told.
+    let heard = lab.call(&other, "POST", stops, ask(0)).await.expect(200);
+    assert_eq!(heard, json!({ "stop": [] }));
+    let many = json!({ "leases": vec![granted["lease"].clone(); 1_001] });
+    let refused = lab.call(&worker, "POST", stops, many).await;
+    assert_eq!(refused.problem().1, "too-large");
+}
+
+#[tokio::test]
 async fn a_claim_waits_for_work() {
     let lab = Lab::with_flow().await;
     let worker = lab.key("w", Role::Worker, &[]);

@@ -122,11 +122,10 @@ fn readers_tell_histories(trial: &Trial) {
         let found = must("histories", reader.histories(&items, limits));
         assert_eq!(found.len(), items.len(), "one for each item");
         for (item, history) in items.iter().zip(found) {
-            let item = Some(*item);
-            let filter = TaskFilter { item, max: tasks_max, ..TaskFilter::default() };
-            assert_eq!(history.tasks, must("tasks", reader.tasks(&filter)), "of {item:?}");
-            let events = must("events", reader.events(item.unwrap_or_default(), 0, events_max));
-            assert_eq!(history.events, events, "of {item:?}");
+            let filter = TaskFilter { item: Some(*item), max: tasks_max, ..TaskFilter::default() };
+            assert_eq!(history.tasks, must("tasks", reader.tasks(&filter)), "of {item}");
+            let events = must("events", reader.events(*item, 0, events_max));
+            assert_eq!(history.events, events, "of {item}");
         }
     }
 }

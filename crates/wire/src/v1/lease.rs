@@ -1,4 +1,5 @@
-//! `POST /api/v1/leases/{lease}/heartbeat` and `…/give-back`, `GET /api/v1/leases`.
+//! `POST /api/v1/leases/{lease}/heartbeat` and `…/give-back`, `POST /api/v1/leases/stops`,
+//! `GET /api/v1/leases`.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -28,6 +29,24 @@ pub struct Stop {
     pub task: i64,
     /// The token it was granted with.
     pub token: String,
+}
+
+/// Asks whether tasks are to be stopped, and waits until one is.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Listen {
+    /// Leases of the caller.
+    pub leases: Vec<String>,
+    /// How long to wait; not at all unless said.
+    #[serde(default)]
+    pub wait_s: u32,
+}
+
+/// What is to be stopped.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct Stops {
+    /// Tasks to stop; confirm each with a report whose outcome is `stopped`.
+    pub stop: Vec<Stop>,
 }
 
 /// A lease, as others see it: without its name, which is its worker's secret.
