@@ -2,6 +2,7 @@
 
 use std::io::{self, IsTerminal as _, Write as _};
 
+use armarius_wire::v1::time;
 use serde::Serialize;
 use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
 
@@ -186,6 +187,22 @@ pub(crate) fn columns() -> usize {
     let size = rustix::termios::tcgetwinsize(io::stdout()).ok();
     let columns = size.map(|size| usize::from(size.ws_col)).filter(|columns| *columns > 0);
     columns.unwrap_or(COLUMNS_DEFAULT)
+}
+
+/// How long it was from one moment to another; empty when either is not there.
+pub(crate) fn between(from: &str, to: &str) -> String {
+    match (time::parse(from), time::parse(to)) {
+        (Some(from), Some(to)) => long(u64::try_from((to.0 - from.0) / 1_000).unwrap_or_default()),
+        (Some(_) | None, Some(_) | None) => String::new(),
+    }
+}
+
+/// A length of time in milliseconds, as people say it.
+pub(crate) fn long(ms: u64) -> String {
+    match ms {
+        0..10_000 => format!("{ms} ms"),
+        _ => crate::progress::span(std::time::Duration::from_millis(ms)),
+    }
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 
 pub(crate) mod archive;
 pub(crate) mod batch;
+pub(crate) mod behind;
 pub(crate) mod claim;
 pub(crate) mod collection;
 pub(crate) mod event;
@@ -19,6 +20,7 @@ pub(crate) mod report;
 pub(crate) mod revision;
 pub(crate) mod robot;
 pub(crate) mod round;
+pub(crate) mod runs;
 pub(crate) mod savings;
 pub(crate) mod schedule;
 pub(crate) mod status;

@@ -43,6 +43,10 @@ impl From<Refusal> for Lost {
     }
 }
 
+fn too_much() -> Lost {
+    Lost::Store(StoreError::Unavailable("a question asked for too much".to_owned()))
+}
+
 impl<'r> Look<'r> {
     /// Begins with the newest picture of what is always read whole.
     pub(crate) fn begin(
@@ -66,7 +70,36 @@ impl<'r> Look<'r> {
                 Err(Stop::Refuse(refusal)) => return Err(Lost::Refused(*refusal)),
             }
         }
-        Err(Lost::Store(StoreError::Unavailable("a question asked for too much".to_owned())))
+        Err(too_much())
+    }
+
+    /// Asks the same about many things; what all of them need is loaded together.
+    pub(crate) fn ask_all<I, T>(
+        &mut self,
+        things: &[I],
+        question: impl Fn(&View, &I) -> Result<T, Stop>,
+    ) -> Result<Vec<T>, Lost> {
+        let mut answers: Vec<Option<T>> = things.iter().map(|_| None).collect();
+        for _ in 0..ROUNDS_MAX {
+            let mut needs = Vec::new();
+            for (thing, answer) in things.iter().zip(&mut answers) {
+                if answer.is_some() {
+                    continue;
+                }
+                match question(&self.view, thing) {
+                    Ok(found) => *answer = Some(found),
+                    Err(Stop::Need(more)) => needs.extend(more),
+                    Err(Stop::Refuse(refusal)) => return Err(Lost::Refused(*refusal)),
+                }
+            }
+            if needs.is_empty() {
+                return Ok(answers.into_iter().flatten().collect());
+            }
+            needs.sort_unstable();
+            needs.dedup();
+            self.load(&needs)?;
+        }
+        Err(too_much())
     }
 
     /// Loads what is known to be needed, in one go.

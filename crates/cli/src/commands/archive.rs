@@ -189,7 +189,7 @@ fn list(archives: &[Archive]) -> String {
         [
             a.name.clone(),
             a.kind.clone(),
-            if a.held_back.is_empty() { a.state.clone() } else { "held back".to_owned() },
+            stands(a),
             a.youngest.to_string(),
             a.planned.to_string(),
             awaiting,
@@ -199,6 +199,15 @@ fn list(archives: &[Archive]) -> String {
     };
     let head = ["archive", "kind", "state", "youngest", "planned", "awaits", "trusted", "repo"];
     paper::table(head, archives.iter().map(row).collect())
+}
+
+/// How an archive stands, in a word or two.
+fn stands(a: &Archive) -> String {
+    match (a.held_back.is_empty(), a.behind.is_empty()) {
+        (false, _) => "held back".to_owned(),
+        (true, false) => format!("{}, behind", a.state),
+        (true, true) => a.state.clone(),
+    }
 }
 
 fn show(a: &Archive) -> String {
@@ -220,6 +229,11 @@ fn show(a: &Archive) -> String {
         pairs.push(("awaiting", text));
     }
     pairs.push(("flows", a.flows.join(", ")));
+    if !a.behind.is_empty() {
+        let failed = a.behind.join(", ");
+        let what = format!("{failed} failed; later revisions wait for it: retry or skip it");
+        pairs.push(("behind", what));
+    }
     let mut text = paper::pairs(&pairs);
     if !a.held_back.is_empty() {
         text.push_str(&format!("\nheld back:\n{}", paper::clean(&a.held_back)));

@@ -7,6 +7,9 @@ use armarius_wire::v1::archive::Revision;
 use crate::connect::Connection;
 use crate::paper;
 
+/// Changed paths that are read at most; far fewer are shown.
+const PATHS_BYTES_MAX: u64 = 64 * 1024 * 1024;
+
 /// Revisions of archives.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -31,8 +34,16 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     match args.verb {
         Verb::Show { archive, revision, connection } => {
             let path = format!("{}/revisions/{revision}", super::archive::at(&archive));
-            let revision: Revision = connection.client()?.get(&path, &[])?;
-            paper::show(connection.json, &revision, super::archive::revision_text)?;
+            let client = connection.client()?;
+            let revision: Revision = client.get(&path, &[])?;
+            // A repository that is away now keeps nobody from seeing what it ran.
+            let paths = match revision.paths {
+                0 => String::new(),
+                _ => client.get_text(&format!("{path}/paths"), PATHS_BYTES_MAX).unwrap_or_default(),
+            };
+            paper::show(connection.json, &revision, |revision| {
+                super::archive::revision_text(revision, &paths)
+            })?;
         }
     }
     Ok(ExitCode::SUCCESS)

@@ -6,7 +6,7 @@ use armarius_core::flow::codec::COMMIT;
 use armarius_core::refusal::{Code, Refusal};
 use armarius_core::reply::Reply;
 use armarius_core::rows::{self, ArchiveKind, ArchiveState};
-use armarius_core::task::State::Waiting;
+use armarius_core::task::State::{self as TaskState, Failed};
 use armarius_core::text::{Name, Text};
 use armarius_core::view::View;
 use armarius_core::why::{Node, why_task};
@@ -16,6 +16,7 @@ use armarius_wire::v1::time;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
 
+use super::behind;
 use crate::app::App;
 use crate::body::{Json, json};
 use crate::identity::within;
@@ -42,8 +43,9 @@ pub(crate) async fn show(
     let look = move |look: &mut Look<'_>| {
         let row = archive(look, &caller, &name)?;
         let held_back = held_back(look, &row)?.map(|why| why.to_string()).unwrap_or_default();
+        let behind = behind::of_archive(look, &row)?;
         let shown = shown(&look.view, &row).ok_or_else(|| unknown(&name))?;
-        Ok(Archive { held_back, ..shown })
+        Ok(Archive { held_back, behind, ..shown })
     };
     Ok(json(StatusCode::OK, &app.look(look).await?))
 }
@@ -137,6 +139,16 @@ pub(crate) async fn start(
     Path(name): Path<String>,
     Json(start): Json<Start>,
 ) -> Answer {
+    Ok(json(StatusCode::OK, &begin(&app, &caller, name, start).await?))
+}
+
+/// Starts a flow as it is defined at a revision.
+pub(crate) async fn begin(
+    app: &App,
+    caller: &Caller,
+    name: String,
+    start: Start,
+) -> Result<Started, Fault> {
     let archive_name = Name::new(&name)?;
     let (seen, wanted) = (caller.clone(), start.revision);
     let (row, revision, id) = app.look(move |look| revision_of(look, &seen, &name, wanted)).await?;
@@ -148,17 +160,18 @@ pub(crate) async fn start(
         }
         Definitions::Invalid(_) => {
             let why = format!("the definitions at revision {revision} cannot be read");
-            let hint = format!("`armarius revision show {archive_name} {revision}` says why");
+            let hint = format!(
+                "`armarius revision show {archive_name} {revision}` says why; --rev names another"
+            );
             return Err(Refusal::new(Code::BadFlow, why).hint(hint).into());
         }
     };
     let payload: Text = start.params.as_ref().map_or("", |p| p.get()).into();
     let command =
         Command::StartFlow(Box::new(StartFlow { archive: archive_name, revision, flow, payload }));
-    match app.ask_once(&caller, start.id.as_deref(), command).await? {
+    match app.ask_once(caller, start.id.as_deref(), command).await? {
         Reply::Round { round, task, repeated, .. } => {
-            let started = Started { revision, round, task: task.0, repeated };
-            Ok(json(StatusCode::OK, &started))
+            Ok(Started { revision, round, task: task.0, repeated })
         }
         other => Err(super::strange(&other)),
     }
@@ -179,9 +192,10 @@ pub(crate) fn all(look: &mut Look<'_>, caller: &Caller) -> Result<Vec<Archive>, 
         let Some(mut one) = shown(&look.view, &row).filter(|one| caller.may(&one.name)) else {
             continue;
         };
-        if asked < HELD_BACK_MAX && commits_wait(&look.view, &row) {
+        if asked < HELD_BACK_MAX && any(&look.view, &row, Failed) {
             asked += 1;
             one.held_back = stopped_by(held_back(look, &row)?.as_ref());
+            one.behind = behind::of_archive(look, &row)?;
         }
         all.push(one);
     }
@@ -189,13 +203,10 @@ pub(crate) fn all(look: &mut Look<'_>, caller: &Caller) -> Result<Vec<Archive>, 
     Ok(all)
 }
 
-/// Whether the COMMIT of a revision waits: for an exclusive task, or for its plan.
-fn commits_wait(view: &View, row: &rows::Archive) -> bool {
-    let name = Name::trusted(COMMIT);
-    let flow = view.flow_names.get(&(row.collection, name.clone())).ok().flatten();
-    let queue = flow.and_then(|flow| view.queue_names.get(&(*flow, name)).ok().flatten());
-    let queue = queue.and_then(|queue| view.queues.get(queue).ok().flatten());
-    queue.is_some_and(|queue| queue.counts[Waiting.index()] > 0)
+/// Whether a task of the archive is in that state.
+fn any(view: &View, row: &rows::Archive, state: TaskState) -> bool {
+    let mut queues = view.queues.iter().map(|(_, queue)| queue);
+    queues.any(|queue| queue.collection == row.collection && queue.counts[state.index()] > 0)
 }
 
 /// The task that somebody has to see to before the archive goes on.
@@ -276,6 +287,7 @@ pub(crate) fn shown(view: &View, row: &rows::Archive) -> Option<Archive> {
             .awaited()
             .map(|(revision, since)| Awaiting { revision, since: time::text(since) }),
         held_back: String::new(),
+        behind: Vec::new(),
         flows: flows.map(|flow| flow.name.to_string()).collect(),
     })
 }

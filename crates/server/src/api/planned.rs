@@ -5,17 +5,18 @@ use std::collections::BTreeMap;
 use armarius_core::address::ItemAddress;
 use armarius_core::decide::revision_address;
 use armarius_core::event::Event;
-use armarius_core::ids::{ItemId, TaskId, VersionId};
+use armarius_core::ids::{ItemId, TaskId, Time, VersionId};
 use armarius_core::rows::{Body, Item, ItemKey, Task as Row};
 use armarius_core::task::{Cause, State as Stand};
 use armarius_core::text::Name;
 use armarius_core::view::Need;
 use armarius_engine::seam::{History, HistoryLimits};
 use armarius_wire::v1::archive::{Revision, Task};
-use armarius_wire::v1::time;
-use serde::Deserialize;
+use armarius_wire::v1::{raw, time};
 use serde_json::Value;
 
+use super::behind;
+use super::runs::Runs;
 use crate::look::{Look, Lost};
 
 /// What is read of one revision: the tasks that are shown, and the events their times come from.
@@ -53,11 +54,33 @@ pub(crate) fn read_span(
         let ids: Vec<ItemId> = items.iter().map(|(_, item)| item.id).collect();
         let histories = look.reader.histories(&ids, LIMITS)?;
         load_replacements(look, &histories)?;
+        let begin = all.len();
         for ((number, item), history) in items.iter().zip(&histories) {
             all.push(planned(look, *number, item, history)?);
         }
+        tell_who_is_behind(look, &histories, &mut all[begin..])?;
     }
     Ok(all)
+}
+
+fn tell_who_is_behind(
+    look: &mut Look<'_>,
+    histories: &[History],
+    revisions: &mut [Planned],
+) -> Result<(), Lost> {
+    let (mut waiting, mut places) = (Vec::new(), Vec::new());
+    for (planned, history) in revisions.iter_mut().zip(histories) {
+        let number = planned.revision.revision;
+        for ((body, row), task) in history.tasks.iter().rev().zip(&mut planned.revision.tasks) {
+            if row.state == Stand::Waiting {
+                waiting.push((body, number));
+                places.push(&mut task.behind);
+            }
+        }
+    }
+    let told = behind::of_tasks(look, &waiting)?;
+    places.into_iter().zip(told).for_each(|(place, told)| *place = told);
+    Ok(())
 }
 
 /// The items of those revisions that are known, asked for together instead of one by one.
@@ -110,10 +133,12 @@ fn planned(
     item: &Item,
     History { tasks, events }: &History,
 ) -> Result<Planned, Lost> {
-    let times = Times::of(events);
+    let (runs, occasions) = (Runs::of(events), Occasions::of(events));
     let mut revision = told(number, item, events);
     for (body, row) in tasks.iter().rev() {
-        revision.tasks.push(shown(look, body, row, &times)?);
+        let mut task = shown(look, body, row, &runs)?;
+        occasions.tell(body, &mut task);
+        revision.tasks.push(task);
     }
     revision.state = state(&revision, tasks).to_owned();
     let origin = |(body, row): &(Body, Row)| (body.version, replaced_by(row));
@@ -130,10 +155,7 @@ fn told(number: i64, item: &Item, events: &[Event]) -> Revision {
         seen_at: time::text(item.first_seen_at),
         id: text("id"),
         author: text("author"),
-        at: said["at_us"]
-            .as_i64()
-            .map(|us| time::text(armarius_core::ids::Time(us)))
-            .unwrap_or_default(),
+        at: said["at_us"].as_i64().map(|us| time::text(Time(us))).unwrap_or_default(),
         message: text("message"),
         paths: said["paths"].as_u64().unwrap_or_default(),
         cause: said["cause"]["task"].as_str().unwrap_or_default().to_owned(),
@@ -210,52 +232,7 @@ fn state<'r>(revision: &'r Revision, tasks: &[(Body, Row)]) -> &'r str {
     }
 }
 
-/// When each task was last taken up, by whom, when it settled and with what.
-struct Times(BTreeMap<TaskId, Last>);
-
-/// The last run of a task.
-#[derive(Clone, Default)]
-struct Last {
-    started_at: String,
-    ended_at: String,
-    worker: String,
-    exit_code: Option<i64>,
-}
-
-impl Times {
-    fn of(events: &[Event]) -> Self {
-        let mut times: BTreeMap<TaskId, Last> = BTreeMap::new();
-        for event in events {
-            let (Some(task), Some(to)) = (event.task, event.to) else { continue };
-            let entry = times.entry(task).or_default();
-            let detail = event.detail.as_deref();
-            match to {
-                Stand::Leased => {
-                    entry.started_at = time::text(event.at);
-                    entry.ended_at.clear();
-                    entry.worker = detail.unwrap_or(&event.actor).to_owned();
-                }
-                Stand::Done | Stand::Failed | Stand::Cancelled => {
-                    entry.ended_at = time::text(event.at);
-                    entry.exit_code = detail.and_then(exit_code);
-                }
-                Stand::Waiting | Stand::Held | Stand::Ready => entry.ended_at.clear(),
-            }
-        }
-        Self(times)
-    }
-}
-
-/// What a program ended with, as its worker says.
-fn exit_code(detail: &str) -> Option<i64> {
-    #[derive(Deserialize)]
-    struct Ended {
-        exit_code: Option<i64>,
-    }
-    serde_json::from_str::<Ended>(detail).ok()?.exit_code
-}
-
-fn shown(look: &mut Look<'_>, body: &Body, row: &Row, times: &Times) -> Result<Task, Lost> {
+fn shown(look: &mut Look<'_>, body: &Body, row: &Row, runs: &Runs) -> Result<Task, Lost> {
     let (flow, name) = look.ask(|view| {
         let flow = view.flows.get(&body.flow)?.map(|f| f.name.to_string());
         let step = view.queues.get(&body.queue)?.map(|q| q.step.to_string());
@@ -265,7 +242,7 @@ fn shown(look: &mut Look<'_>, body: &Body, row: &Row, times: &Times) -> Result<T
         Some(by) => short(look, by, body.item)?,
         None => String::new(),
     };
-    let last = times.0.get(&body.id).cloned().unwrap_or_default();
+    let last = runs.last(body.id);
     Ok(Task {
         task: body.id.0,
         name,
@@ -280,7 +257,8 @@ fn shown(look: &mut Look<'_>, body: &Body, row: &Row, times: &Times) -> Result<T
         ended_at: last.ended_at,
         worker: last.worker,
         exit_code: last.exit_code,
-        saved_ms: None,
+        reason: last.reason,
+        ..Task::default()
     })
 }
 
@@ -295,4 +273,40 @@ fn short(look: &mut Look<'_>, task: TaskId, home: ItemId) -> Result<String, Lost
             None => step,
         })
     })
+}
+
+/// Why tasks came to be, as the events of their revision tell.
+struct Occasions<'e> {
+    /// When the revision was planned: what was made in that commit was made by it.
+    planned_at: Option<Time>,
+    /// Who made each of the others.
+    makers: BTreeMap<TaskId, &'e Name>,
+}
+
+impl<'e> Occasions<'e> {
+    fn of(events: &'e [Event]) -> Self {
+        let planned = events.iter().find(|event| event.name.as_str() == "revision.planned");
+        let mut makers = BTreeMap::new();
+        for event in events {
+            if let Some(task) = event.task {
+                makers.entry(task).or_insert(&event.actor);
+            }
+        }
+        Self { planned_at: planned.map(|event| event.at), makers }
+    }
+
+    fn tell(&self, body: &Body, task: &mut Task) {
+        let given: Value = serde_json::from_str(&body.payload).unwrap_or_default();
+        if let Some(slot) = given["slot_us"].as_i64() {
+            "schedule".clone_into(&mut task.trigger);
+            task.slot = time::text(Time(slot));
+        } else if self.planned_at == Some(body.created_at) {
+            "commit".clone_into(&mut task.trigger);
+        } else {
+            "manual".clone_into(&mut task.trigger);
+            task.started_by =
+                self.makers.get(&body.id).map(ToString::to_string).unwrap_or_default();
+            task.params = raw(&body.payload);
+        }
+    }
 }

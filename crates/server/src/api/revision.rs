@@ -15,7 +15,7 @@ use super::archive::{archive, revision_of};
 use super::planned::{read, read_span};
 use super::savings;
 use crate::app::App;
-use crate::body::{Params, json};
+use crate::body::{Params, json, number};
 use crate::keys::Caller;
 use crate::look::Look;
 use crate::problem::Answer;
@@ -59,8 +59,9 @@ pub(crate) async fn log(
 pub(crate) async fn show(
     State(app): State<App>,
     caller: Caller,
-    Path((name, revision)): Path<(String, i64)>,
+    Path((name, revision)): Path<(String, String)>,
 ) -> Answer {
+    let revision = number("revision", &revision)?;
     let look = move |look: &mut Look<'_>| {
         archive(look, &caller, &name)?;
         let found = read(look, &Name::new(&name)?, revision)?;
@@ -73,8 +74,9 @@ pub(crate) async fn show(
 pub(crate) async fn paths(
     State(app): State<App>,
     caller: Caller,
-    Path((name, revision)): Path<(String, i64)>,
+    Path((name, revision)): Path<(String, String)>,
 ) -> Answer {
+    let revision = number("revision", &revision)?;
     let look = move |look: &mut Look<'_>| revision_of(look, &caller, &name, Some(revision));
     let (row, revision, id) = app.look(look).await?;
     let text = app.beside(move |repositories| repositories.changes(&row, revision, &id)).await?;
@@ -85,8 +87,9 @@ pub(crate) async fn paths(
 pub(crate) async fn export(
     State(app): State<App>,
     caller: Caller,
-    Path((name, revision)): Path<(String, i64)>,
+    Path((name, revision)): Path<(String, String)>,
 ) -> Answer {
+    let revision = number("revision", &revision)?;
     let look = move |look: &mut Look<'_>| revision_of(look, &caller, &name, Some(revision));
     let (row, revision, id) = app.look(look).await?;
     let file = app.beside(move |repositories| repositories.export(&row, revision, &id)).await?;

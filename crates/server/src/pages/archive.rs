@@ -6,21 +6,22 @@ use armarius_core::command::{Command, PutArchive};
 use armarius_core::task::State as Stands;
 use armarius_core::text::Name;
 use armarius_wire::client::segment;
-use armarius_wire::v1::archive::Archive;
+use armarius_wire::v1::archive::{Archive, Start};
 use armarius_wire::v1::status::Counts;
+use armarius_wire::v1::{Raw, raw};
 use axum::extract::State;
 use maud::{Markup, html};
 use serde::Deserialize;
 
 use super::act::{back, strange};
 use super::frame::{page, rules, steers};
-use super::parts::{action, ago, archive_link, badge_as, count, lasting};
+use super::parts::{action, ago, archive_link, badge_as, count, lasting, revision_href};
 use crate::api;
 use crate::app::App;
-use crate::body::{Form, Params};
+use crate::body::{Form, Params, number};
 use crate::identity::within;
 use crate::keys::Caller;
-use crate::problem::Answer;
+use crate::problem::{Answer, Fault, Own};
 
 /// Archives of one page.
 const ARCHIVES_MAX: usize = 200;
@@ -99,13 +100,14 @@ fn is_troubled(archive: &Archive) -> bool {
         || archive.awaiting.is_some()
         || !archive.trusted
         || !archive.held_back.is_empty()
+        || !archive.behind.is_empty()
 }
 
 /// How an archive stands, in words.
 pub(super) fn state(archive: &Archive) -> Markup {
     html! {
         @match archive.state.as_str() {
-            "watched" if !archive.held_back.is_empty() => "",
+            "watched" if !archive.held_back.is_empty() || !archive.behind.is_empty() => "",
             "watched" if archive.awaiting.is_none() =>
                 (badge_as(Stands::Done, "watched")),
             "watched" => "",
@@ -121,6 +123,10 @@ pub(super) fn state(archive: &Archive) -> Markup {
         }
         @if !archive.held_back.is_empty() {
             " " (badge_as(Stands::Failed, "held back")) " " (archive.held_back)
+        }
+        @for failed in &archive.behind {
+            " " (badge_as(Stands::Failed, "behind")) " " (failed) " failed; later revisions wait \
+            for it to be retried or skipped"
         }
         @if !archive.trusted { " " (badge_as(Stands::Held, "not trusted")) }
     }
@@ -156,8 +162,35 @@ pub(super) fn urgent_forms(caller: &Caller, archive: &Archive) -> Markup {
     }
 }
 
+/// What may be done at any time.
+pub(super) fn forms(caller: &Caller, archive: &Archive) -> Markup {
+    html! { @if steers(caller) || rules(caller) { section.actions { h2 { "Actions" }
+        @if steers(caller) && archive.trusted && !archive.flows.is_empty() {
+            (start_form(archive)) }
+        @if rules(caller) { (trust_form(archive)) }
+    } } }
+}
+
+/// A flow is started by hand.
+fn start_form(archive: &Archive) -> Markup {
+    let fields = html! {
+        label { "Flow" select name="flow" required {
+            @for flow in &archive.flows { option { (flow) } } } }
+        label { "Revision" input type="number" name="revision" min=(archive.from)
+            max=(archive.planned) placeholder=(archive.planned); }
+        label { "Parameters, a JSON object" input name="params" maxlength="4000"
+            placeholder="{\"colour\": \"red\"}" autocomplete="off"; }
+    };
+    action(
+        "Start a flow",
+        "Its tasks run once more, as they are defined at that revision; the newest one unless you \
+         say otherwise.",
+        &form(archive, "start", "Start", &fields),
+    )
+}
+
 /// Whether its definitions may run.
-pub(super) fn trust_form(caller: &Caller, archive: &Archive) -> Markup {
+fn trust_form(archive: &Archive) -> Markup {
     let (value, name, about) = if archive.trusted {
         (
             "no",
@@ -174,8 +207,47 @@ pub(super) fn trust_form(caller: &Caller, archive: &Archive) -> Markup {
         )
     };
     let trust = html! { input type="hidden" name="trust" value=(value); };
-    html! { @if rules(caller) { section.actions { h2 { "Actions" }
-    (action(name, about, &form(archive, "trust", name, &trust))) } } }
+    action(name, about, &form(archive, "trust", name, &trust))
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Begin {
+    name: String,
+    flow: String,
+    #[serde(default)]
+    revision: String,
+    #[serde(default)]
+    params: String,
+}
+
+/// `POST /archive/start`
+pub(super) async fn start(
+    State(app): State<App>,
+    caller: Caller,
+    Form(form): Form<Begin>,
+) -> Answer {
+    within(&caller, &Name::new(&form.name)?)?;
+    let revision = match form.revision.trim() {
+        "" => None,
+        text => Some(number("revision", text)?),
+    };
+    let params = match form.params.trim() {
+        "" => None,
+        text => Some(object(text)?),
+    };
+    let start = Start { flow: form.flow, revision, params, id: None };
+    let started = api::archive::begin(&app, &caller, form.name.clone(), start).await?;
+    Ok(back(&revision_href(&form.name, started.revision)))
+}
+
+/// Parameters as somebody typed them.
+fn object(text: &str) -> Result<Raw, Fault> {
+    let read: Result<serde_json::Map<String, serde_json::Value>, _> = serde_json::from_str(text);
+    read.ok().and_then(|_| raw(text)).ok_or_else(|| {
+        let why = "the parameters are not a JSON object";
+        Fault::own(Own::BadRequest, why, "go back and write them like {\"colour\": \"red\"}")
+    })
 }
 
 #[derive(Deserialize)]

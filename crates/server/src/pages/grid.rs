@@ -15,7 +15,7 @@ use axum::extract::State;
 use maud::{Markup, html};
 use serde::Deserialize;
 
-use super::archive::{state, trust_form, urgent_forms};
+use super::archive::{forms, state, urgent_forms};
 use super::frame::page;
 use super::parts::{
     ago, badge, between, collection_link, count, lasting, revision_badge, revision_href, took,
@@ -95,11 +95,11 @@ pub(super) async fn show(
                     ul.why { (tree(why)) } }
             }
         }
-        (pager(&wanted.name, &whole))
+        div id="pager" data-live { (pager(&wanted.name, &whole)) }
         div.scroll id="grid" data-live tabindex="0" role="region"
             aria-label="Revisions and their tasks" { (grid(&whole)) }
         div id="saved" data-live { (saved(&whole.rows)) }
-        (trust_form(&caller, archive))
+        (forms(&caller, archive))
     };
     Ok(page(&caller, "/archives", &wanted.name, &main))
 }
@@ -110,6 +110,7 @@ fn read(look: &mut Look<'_>, caller: &Caller, name: &str, at: Option<i64>) -> Re
     let archive = api::archive::shown(&look.view, &row);
     let mut archive = archive.ok_or_else(|| api::archive::unknown(name))?;
     archive.held_back = api::archive::stopped_by(held_back.as_ref());
+    archive.behind = api::behind::of_archive(look, &row)?;
     let span = api::revision::span(&row, at.map(|at| at.max(row.first)), REVISIONS_MAX);
     let youngest = api::revision::span(&row, None, 1).1;
     let name = Name::new(name)?;
@@ -220,7 +221,8 @@ fn grid(whole: &Whole) -> Markup {
                 None => tr {
                     th scope="row" { b { "r" (row.number) } " " (revision_badge("awaited")) }
                     td.quiet colspan=(columns.len() + usize::from(columns.len() < 2))
-                        { "Nobody has seen it yet." }
+                        { @if row.number <= whole.archive.youngest { "It cannot be read yet." }
+                            @else { "Nobody has seen it yet." } }
                 },
             } } }
         }
@@ -304,13 +306,25 @@ fn cell(planned: &Planned, place: usize, edges: &Edges) -> Markup {
             ("", _, Some(time)) => { " " span.quiet.time { (time) } },
             ("", _, None) if task.state == "leased" =>
                 { " " span.quiet.time { (lasting(&task.started_at)) } },
+            ("", ..) if !task.behind.is_empty() =>
+                span.by { "behind " (by_whom(&task.behind)) ", which failed" },
             ("", ..) => "",
             (by, Some(id), _) => span.by { "by " a href={ "/task?id=" (id) } { (by_whom(by)) } },
             (by, None, _) => span.by { "by " (by_whom(by)) },
         }
+        @if let Some(occasion) = occasion(task) { span.by { (occasion) } }
         @if !task.cause.is_empty() && task.superseded_by.is_empty() { span.by { (task.cause)
             @if let Some(code) = failed_with(task) { ", exit " (code) } } }
     } }
+}
+
+/// Why there is a task that the commit itself did not bring.
+pub(super) fn occasion(task: &Task) -> Option<Markup> {
+    match task.trigger.as_str() {
+        "schedule" => Some(html! { "for " (ago(&task.slot)) }),
+        "manual" => Some(html! { "started by " (task.started_by) }),
+        _ => None,
+    }
 }
 
 /// What the program of a failed task ended with.

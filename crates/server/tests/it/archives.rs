@@ -1,7 +1,7 @@
 //! Pages of archives: grids, paging, what is awaited, and what an operator does about it.
 
 use armarius_core::command::{
-    About, Command, Complaint, Definitions, PlanRevision, PutArchive, Sight,
+    About, Command, Complaint, Definitions, PlanRevision, PutArchive, Sight, StartFlow,
 };
 use armarius_core::flow::{Depend, Flow, On, Reference, Step, When};
 use armarius_core::rows::ArchiveKind;
@@ -86,6 +86,71 @@ async fn work(lab: &Lab, step: &str) {
         let reports: Vec<_> = tasks.iter().map(report).collect();
         lab.post("/api/v1/reports", json!(reports)).await.expect(200);
     }
+}
+
+/// The next task of a step fails for good.
+async fn fail(lab: &Lab, step: &str) {
+    let claim = json!({ "worker": "w", "steps": [format!("main.{step}")] });
+    let granted = lab.post("/api/v1/claims", claim).await.expect(200);
+    let report = json!([{ "lease": granted["lease"], "task": granted["tasks"][0]["task"],
+        "token": granted["tasks"][0]["token"], "outcome": "permanent",
+        "result": { "exit_code": 3 } }]);
+    lab.post("/api/v1/reports", report).await.expect(200);
+}
+
+/// A task of a revision, as the log tells it.
+async fn told(lab: &Lab, revision: i64, name: &str) -> serde_json::Value {
+    let page = lab.get("/api/v1/archives/books/log").await.expect(200);
+    let entries = page["entries"].as_array().unwrap();
+    let entry = entries.iter().find(|entry| entry["revision"] == revision).unwrap();
+    let tasks = entry["tasks"].as_array().unwrap();
+    tasks.iter().rfind(|task| task["name"] == name).unwrap().clone()
+}
+
+#[tokio::test]
+async fn who_waits_behind_a_failed_task_of_an_earlier_revision_says_so() {
+    let lab = Lab::new();
+    for revision in 1..=3 {
+        plan(&lab, "books", revision, "book");
+    }
+    assert_eq!(told(&lab, 3, "index").await["behind"], serde_json::Value::Null);
+    fail(&lab, "index").await;
+    assert_eq!(told(&lab, 3, "index").await["behind"], "index@1");
+    // It waits for its own index, and that is told there.
+    assert_eq!(told(&lab, 3, "book").await["behind"], serde_json::Value::Null);
+    let list = lab.get("/api/v1/archives").await.expect(200);
+    assert_eq!(list["entries"][0]["behind"], json!(["index@1"]), "{list}");
+    let cookie = sign_in(&lab, &lab.admin).await;
+    let archives = page(&lab, &cookie, "/archives").await;
+    assert!(archives.contains("1 in need of somebody"), "{archives}");
+    let grid = page(&lab, &cookie, "/archive?name=books").await;
+    assert!(grid.contains("index@1 failed") && grid.contains("behind r1 index"), "{grid}");
+    // Skipping it tells why, and its run stays what it was.
+    let before = told(&lab, 1, "index").await;
+    let skip = json!({ "reason": "a bad scan" });
+    lab.post(&format!("/api/v1/tasks/{}/skip", before["task"]), skip).await.expect(204);
+    let after = told(&lab, 1, "index").await;
+    assert_eq!((&after["state"], &after["reason"]), (&json!("cancelled"), &json!("a bad scan")));
+    assert_eq!((&after["ended_at"], &after["exit_code"]), (&before["ended_at"], &json!(3)));
+    let list = lab.get("/api/v1/archives").await.expect(200);
+    assert_eq!(list["entries"][0]["behind"], serde_json::Value::Null, "{list}");
+}
+
+#[tokio::test]
+async fn the_log_tells_why_there_is_a_task() {
+    let lab = Lab::new();
+    plan(&lab, "books", 1, "book");
+    assert_eq!(told(&lab, 1, "index").await["trigger"], "commit");
+    let archive = Name::new("books").unwrap();
+    let payload = "{\"why\":\"again\"}".into();
+    let start = StartFlow { archive, revision: 1, flow: flow("book"), payload };
+    lab.tell(Command::StartFlow(Box::new(start)));
+    let again = told(&lab, 1, "index").await;
+    assert_eq!((&again["round"], &again["trigger"]), (&json!(2), &json!("manual")), "{again}");
+    assert_eq!(again["params"]["why"], "again", "{again}");
+    assert!(again["started_by"].is_string(), "{again}");
+    let wrong = lab.get("/api/v1/archives/books/revisions/abc").await;
+    assert_eq!(wrong.problem(), (400, "bad-request".to_owned()));
 }
 
 #[tokio::test]
@@ -202,11 +267,7 @@ async fn an_archive_that_a_failed_task_stops_says_so_everywhere() {
     let cookie = sign_in(&lab, &lab.admin).await;
     let before = lab.get("/api/v1/archives").await.expect(200);
     assert!(before["entries"][0]["held_back"].is_null(), "{before}");
-    let claim = json!({ "worker": "w", "steps": ["main.index"] });
-    let granted = lab.post("/api/v1/claims", claim).await.expect(200);
-    let report = json!([{ "lease": granted["lease"], "task": granted["tasks"][0]["task"],
-        "token": granted["tasks"][0]["token"], "outcome": "permanent" }]);
-    lab.post("/api/v1/reports", report).await.expect(200);
+    fail(&lab, "index").await;
     let stopper = "main.index@books/revision/1 failed (permanent)";
     let after = lab.get("/api/v1/archives").await.expect(200);
     assert_eq!(after["entries"][0]["held_back"], stopper, "{after}");

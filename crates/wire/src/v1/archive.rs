@@ -59,6 +59,9 @@ pub struct Archive {
     /// the task that stops the archive.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub held_back: String,
+    /// Failed tasks, as `NAME@REVISION`: the same task of later revisions waits behind each.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub behind: Vec<String>,
     /// The flows that the planned revision defines.
     pub flows: Vec<String>,
 }
@@ -197,6 +200,24 @@ pub struct Task {
     /// What its last run ended with, where it was a program.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exit_code: Option<i64>,
+    /// What whoever cancelled or skipped it said.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub reason: String,
+    /// The failed task of an earlier revision that this one waits behind, as `NAME@REVISION`.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub behind: String,
+    /// Why there is such a task: `commit`, `schedule` or `manual`.
+    #[serde(default)]
+    pub trigger: String,
+    /// The moment of the calendar it stands for, when a schedule made it.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub slot: String,
+    /// Who started it, when somebody did.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub started_by: String,
+    /// The parameters it was started with.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub params: Option<Raw>,
     /// How much longer it would probably have run, had it not been superseded: such tasks that came
     /// to their end on the same page took so long. In milliseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]

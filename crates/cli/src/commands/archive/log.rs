@@ -30,16 +30,24 @@ pub(super) fn run(
     })
 }
 
+/// Changed paths that are shown of a revision.
+const PATHS_MAX: usize = 20;
+
 const HEAD: [&str; 7] = ["revision", "task", "state", "why", "started", "took", "who"];
 
 fn rows(revision: &Revision) -> Vec<[String; 7]> {
     let ink = Ink::of_stdout();
     let first_line = revision.message.lines().next().unwrap_or_default();
+    let told = match revision.remarks.first() {
+        Some(remark) if first_line.is_empty() => remark.clone(),
+        Some(remark) => format!("{first_line} ({remark})"),
+        None => first_line.to_owned(),
+    };
     let mut rows = vec![[
         revision.revision.to_string(),
         String::new(),
         ink.state(&revision.state),
-        revision.remarks.first().cloned().unwrap_or_else(|| first_line.to_owned()),
+        told,
         revision.seen_at.clone(),
         String::new(),
         revision.author.clone(),
@@ -50,28 +58,41 @@ fn rows(revision: &Revision) -> Vec<[String; 7]> {
 
 fn row(task: &Task, ink: Ink) -> [String; 7] {
     let again = if task.round > 1 { format!(" ~{}", task.round) } else { String::new() };
-    let why = match (task.superseded_by.as_str(), task.exit_code) {
-        ("", Some(code)) if task.state == "failed" => format!("{}, exit {code}", task.cause),
-        ("", _) => task.cause.clone(),
-        (by, _) => format!("superseded by {by}"),
-    };
     [
         String::new(),
         format!("{}{again}", task.name),
         ink.state(&task.state),
-        why,
+        why(task),
         task.started_at.clone(),
-        took(task),
+        paper::between(&task.started_at, &task.ended_at),
         task.worker.clone(),
     ]
 }
 
-fn took(task: &Task) -> String {
-    use armarius_wire::v1::time;
-    match (time::parse(&task.started_at), time::parse(&task.ended_at)) {
-        (Some(from), Some(to)) => long(u64::try_from((to.0 - from.0) / 1_000).unwrap_or_default()),
-        (Some(_) | None, Some(_) | None) => String::new(),
+/// Why it is in its state, and why there is such a task where the commit itself did not bring it.
+fn why(task: &Task) -> String {
+    let mut words = Vec::new();
+    match (task.superseded_by.as_str(), task.exit_code) {
+        ("", Some(code)) if task.state == "failed" => {
+            words.push(format!("{}, exit {code}", task.cause));
+        }
+        ("", _) if !task.behind.is_empty() => {
+            words.push(format!("behind {}, which failed", task.behind));
+        }
+        ("", _) if task.reason.is_empty() => words.push(task.cause.clone()),
+        ("", _) => words.push(format!("{}: {}", task.cause, task.reason)),
+        (by, _) => words.push(format!("superseded by {by}")),
     }
+    match task.trigger.as_str() {
+        "schedule" => words.push(format!("for {}", task.slot)),
+        "manual" => {
+            let params = task.params.as_ref().map(|params| format!(" with {params}"));
+            words.push(format!("started by {}{}", task.started_by, params.unwrap_or_default()));
+        }
+        _ => {}
+    }
+    words.retain(|word| !word.is_empty());
+    words.join("; ")
 }
 
 /// What superseding saved among these revisions.
@@ -86,10 +107,10 @@ fn saved(revisions: &[Revision]) -> String {
     let unknown = superseded.len() - known.len();
     let saved = match (known.is_empty(), unknown) {
         (true, _) => "what that saved is not known, none of their like came to an end".to_owned(),
-        (false, 0) => format!("about {} of work saved", long(known.iter().sum())),
+        (false, 0) => format!("about {} of work saved", paper::long(known.iter().sum())),
         (false, _) => format!(
             "about {} of work saved, not counting {unknown} whose like never came to an end",
-            long(known.iter().sum())
+            paper::long(known.iter().sum())
         ),
     };
     format!(
@@ -99,15 +120,8 @@ fn saved(revisions: &[Revision]) -> String {
     )
 }
 
-fn long(ms: u64) -> String {
-    match ms {
-        0..10_000 => format!("{ms} ms"),
-        _ => crate::progress::span(std::time::Duration::from_millis(ms)),
-    }
-}
-
-/// One revision, whole.
-pub(crate) fn revision_text(revision: &Revision) -> String {
+/// One revision, whole, with the paths it changed.
+pub(crate) fn revision_text(revision: &Revision, changed: &str) -> String {
     let r = revision;
     let mut pairs = vec![("revision", r.revision.to_string()), ("state", r.state.clone())];
     for (name, value) in [("id", &r.id), ("author", &r.author), ("at", &r.at), ("seen", &r.seen_at)]
@@ -124,6 +138,15 @@ pub(crate) fn revision_text(revision: &Revision) -> String {
     let mut text = paper::pairs(&pairs);
     if !r.message.is_empty() {
         text.push_str(&format!("\n{}\n", paper::clean(&r.message)));
+    }
+    for path in changed.lines().take(PATHS_MAX) {
+        text.push_str(&format!("\n  {}", paper::clean(path)));
+    }
+    if let Some(more) = changed.lines().count().checked_sub(PATHS_MAX).filter(|more| *more > 0) {
+        text.push_str(&format!("\n  and {more} more"));
+    }
+    if !changed.is_empty() {
+        text.push('\n');
     }
     for remark in &r.remarks {
         text.push_str(&format!("\n{}", paper::clean(remark)));

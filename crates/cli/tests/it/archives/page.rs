@@ -45,5 +45,16 @@ fn the_grid_follows_commits_and_output_is_one_click_away() {
     browser.until("indexed 2");
     browser.eval("document.querySelector('.crumb a').click()");
     browser.until("the second edition");
+    // A flow is started by hand, with parameters.
+    browser.eval(
+        "document.querySelector(`form[action='/archive/start']`).closest('details').open = true",
+    );
+    browser.write("form[action='/archive/start'] input[name=params]", "{\"why\": \"again\"}");
+    browser.click("form[action='/archive/start'] button");
+    browser.until("Who waits for whom");
+    browser.until("~2");
+    let shown = lab.json(&["revision", "show", "books", "2"]);
+    let again = shown["tasks"].as_array().unwrap().iter().find(|task| task["round"] == 2).unwrap();
+    assert_eq!((&again["trigger"], &again["params"]["why"]), (&"manual".into(), &"again".into()));
     assert_eq!(browser.complaints(), Vec::<String>::new());
 }
