@@ -8,7 +8,7 @@ use armarius_wire::client::Client;
 use armarius_wire::v1::Page;
 use armarius_wire::v1::archive::Revision;
 use armarius_wire::v1::hold::{Hold, On, Set};
-use armarius_wire::v1::task::{Priority, Reason, Task};
+use armarius_wire::v1::task::{Priority, Reason, Run, Task};
 use serde_json::json;
 
 use crate::connect::{Connection, Steering, Way};
@@ -280,6 +280,19 @@ pub(super) fn task_table(tasks: &[Task]) -> String {
     paper::table(head, tasks.iter().map(row).collect())
 }
 
+/// When it ran last, for how long, where, and with what end.
+fn last_run(run: &Run) -> String {
+    let mut text = format!("{} at {}", run.started_at, run.worker);
+    let took = paper::between(&run.started_at, &run.ended_at);
+    if !took.is_empty() {
+        text.push_str(&format!(", {took}"));
+    }
+    if let Some(code) = run.exit_code {
+        text.push_str(&format!(", exit {code}"));
+    }
+    text
+}
+
 fn show(task: &Task) -> String {
     paper::pairs(&[
         ("task", task.task.to_string()),
@@ -295,6 +308,7 @@ fn show(task: &Task) -> String {
         ("waits for", if task.blockers > 0 { task.blockers.to_string() } else { String::new() }),
         ("batch", task.batch.map_or_else(String::new, |batch| batch.to_string())),
         ("worker", task.worker.clone().unwrap_or_default()),
+        ("last run", task.run.as_ref().map_or_else(String::new, last_run)),
         ("payload", task.payload.as_ref().map_or_else(String::new, |p| p.get().to_owned())),
     ])
 }

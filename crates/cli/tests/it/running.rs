@@ -73,6 +73,10 @@ tasks:
         let task = lab.wait(&format!("ends.{step}@maps/page/1"), &["done", "failed"]);
         assert_eq!(task["state"], state, "{task}");
         assert_eq!(task["cause"].as_str().unwrap_or_default(), cause, "{task}");
+        if step == "one" {
+            assert_eq!(task["run"]["exit_code"], 1, "{task}");
+            assert!(task["run"]["ended_at"].is_string(), "{task}");
+        }
     }
     for (step, cause) in [("later", "transient"), ("early", "not-yet")] {
         let why = lab.json(&["task", "show", &format!("ends.{step}@maps/page/1")]);

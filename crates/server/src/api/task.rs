@@ -2,25 +2,29 @@
 
 use armarius_core::address::ItemAddress;
 use armarius_core::command::Command;
+use armarius_core::event::Event;
 use armarius_core::ids::{BatchId, QueueId, TaskId, Time};
 use armarius_core::refusal::{Code, Refusal};
 use armarius_core::rows::{self, Counter};
 use armarius_core::task::State as Stands;
 use armarius_core::view::{Stop, View};
 use armarius_engine::seam::TaskFilter;
-use armarius_wire::v1::task::{Priority, Reason, Task};
+use armarius_wire::v1::task::{self, Priority, Reason, Task};
 use armarius_wire::v1::{Page, raw, time};
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use serde::Deserialize;
 
 use super::lease::Nothing;
+use super::runs::{Run, Runs};
 use crate::app::App;
 use crate::body::{Json, Params, TaskRef, json, number, task_ref};
 use crate::keys::Caller;
 use crate::look::{Look, Lost, task_address};
 use crate::problem::{Answer, Fault};
 
+/// Events of an item that are looked through for those of a task.
+const EVENTS_MAX: i64 = 1_000;
 /// Task numbers one look goes through at a time.
 const WINDOW: i64 = 10_000;
 /// Windows one page goes through: a rare state among very many tasks takes several pages, and none
@@ -69,7 +73,7 @@ pub(crate) fn page(
     let states = states(wanted.state.as_deref().unwrap_or_default())?;
     if let Some(address) = &wanted.address {
         let id = look.task_at(caller, &task_ref(address)?)?;
-        return Ok(Page { entries: vec![one(look, id)?], next: None });
+        return Ok(Page { entries: vec![whole(look, id)?], next: None });
     }
     let Some(queues) = queues(&look.view, caller, wanted) else {
         return Ok(Page { entries: Vec::new(), next: None });
@@ -209,7 +213,7 @@ pub(crate) async fn show(
     let task = TaskRef::Number(number("task", &task)?);
     let look = move |look: &mut Look<'_>| {
         let id = look.task_at(&caller, &task)?;
-        one(look, id)
+        whole(look, id)
     };
     Ok(json(StatusCode::OK, &app.look(look).await?))
 }
@@ -286,6 +290,28 @@ fn show_all(look: &mut Look<'_>, found: &Found) -> Result<Vec<Task>, Lost> {
     look.ask(|view| found.iter().map(|(body, task)| shown(view, body, task)).collect())
 }
 
+/// What happened to a task, as far as the newest events of its item tell.
+pub(crate) fn events(look: &mut Look<'_>, id: TaskId) -> Result<Vec<Event>, Lost> {
+    let of = |view: &View| Ok(view.bodies.get(&id)?.map(|body| body.item).unwrap_or_default());
+    let item = look.ask(of)?;
+    let last = look.ask(|view| Ok(view.heads.get(&item)?.copied().unwrap_or_default()))?.n;
+    let from = (last - EVENTS_MAX).max(0);
+    let mut events = look.reader.events(item, from, usize::try_from(last - from).unwrap_or(0))?;
+    events.retain(|event| event.task == Some(id));
+    Ok(events)
+}
+
+/// A task with its last run.
+fn whole(look: &mut Look<'_>, id: TaskId) -> Result<Task, Lost> {
+    let run = last_run(&events(look, id)?, id);
+    Ok(Task { run, ..one(look, id)? })
+}
+
+fn last_run(events: &[Event], id: TaskId) -> Option<task::Run> {
+    let Run { started_at, ended_at, worker, exit_code, .. } = Runs::of(events).last(id);
+    (!started_at.is_empty()).then_some(task::Run { worker, started_at, ended_at, exit_code })
+}
+
 pub(crate) fn one(look: &mut Look<'_>, id: TaskId) -> Result<Task, Lost> {
     look.ask(|view| {
         let (Some(body), Some(task)) = (view.bodies.get(&id)?, view.tasks.get(&id)?) else {
@@ -317,5 +343,6 @@ fn shown(view: &View, body: &rows::Body, task: &rows::Task) -> Result<Task, Stop
         batch: body.batch.map(|batch| batch.0),
         payload: raw(&body.payload),
         worker: lease.map(|lease| lease.worker.to_string()),
+        run: None,
     })
 }

@@ -282,6 +282,7 @@ mod tests {
             batch: None,
             payload: None,
             worker: Some("'\"><img src=x>".to_owned()),
+            run: None,
         };
         let text = tasks(&[task]).into_string();
         for bad in ["<script", "<b>", "<i>", "<img", "class=\"state ready\""] {

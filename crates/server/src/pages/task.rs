@@ -2,7 +2,7 @@
 
 use armarius_core::ids::ItemId;
 use armarius_core::task::State as Stands;
-use armarius_core::view::{Need, Stop, View};
+use armarius_core::view::{Stop, View};
 use armarius_core::why::{Node, why_task};
 use armarius_wire::client::segment;
 use armarius_wire::v1::task::Task;
@@ -19,6 +19,7 @@ use super::parts::{
     tasks, took,
 };
 use crate::api;
+use crate::api::runs::exit_code;
 use crate::api::task::Wanted;
 use crate::app::App;
 use crate::body::{Params, TaskRef};
@@ -28,8 +29,6 @@ use crate::problem::Answer;
 
 /// Tasks of one page.
 const TASKS_MAX: usize = 100;
-/// Events of the item that are looked through for those of the task.
-const EVENTS_MAX: i64 = 1_000;
 
 /// `GET /tasks`
 pub(super) async fn list(
@@ -177,11 +176,7 @@ fn read(look: &mut Look<'_>, caller: &Caller, id: i64) -> Result<Whole, Lost> {
     let why = look.ask(|view| why_task(view, id, api::now()))?;
     let of = |view: &View| Ok(view.bodies.get(&id)?.map(|body| body.item).unwrap_or_default());
     let item = look.ask(of)?;
-    look.load(&[Need::Head(item)])?;
-    let last = look.ask(|view| Ok(view.heads.get(&item)?.copied().unwrap_or_default()))?.n;
-    let from = (last - EVENTS_MAX).max(0);
-    let mut events = look.reader.events(item, from, usize::try_from(last - from).unwrap_or(0))?;
-    events.retain(|event| event.task == Some(id));
+    let events = api::task::events(look, id)?;
     let lease = look.ask(|view| {
         let Some(lease) = view.tasks.get(&id)?.and_then(|task| task.lease) else { return Ok(None) };
         Ok(view.leases.get(&lease)?.map(|lease| (lease.worker.to_string(), lease.expires_at)))
@@ -229,7 +224,9 @@ fn attempts(events: &[armarius_core::event::Event]) -> Markup {
                 td { (ago_at(begun.at)) }
                 @if let Some(end) = end {
                     td { (took(u64::try_from(end.at.0 - begun.at.0).unwrap_or(0))) }
-                    td { (badge(end.to.map_or("", Stands::as_str))) }
+                    td { (badge(end.to.map_or("", Stands::as_str)))
+                        @if let Some(code) = end.detail.as_deref().and_then(exit_code)
+                            { " " span.quiet { "exit " (code) } } }
                 } @else { td { "" } td { (badge(Stands::Leased.as_str())) } }
             } } }
         } } }

@@ -41,6 +41,24 @@ pub struct Task {
     /// The worker that has it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub worker: Option<String>,
+    /// Its last run, told where one task is asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run: Option<Run>,
+}
+
+/// The last time a task was taken up.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct Run {
+    /// By whom.
+    pub worker: String,
+    /// When.
+    pub started_at: String,
+    /// When it ended; empty while it has not.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub ended_at: String,
+    /// What the program ended with.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub exit_code: Option<i64>,
 }
 
 /// `POST /api/v1/tasks/{task}/skip` and `…/cancel`.
