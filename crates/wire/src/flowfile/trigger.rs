@@ -20,7 +20,9 @@ pub(super) fn read(found: &mut Findings, node: &Node) -> Option<On> {
         Kind::Map(entries) => match entries.as_slice() {
             [(word, settings)] => (word, Some(settings)),
             _ => {
-                scalars::wrong(found, node, "exactly one trigger");
+                let hint =
+                    "a file has one trigger; put the same tasks into another file for another one";
+                found.add(node.place, "expected exactly one trigger".to_owned(), hint.to_owned());
                 return None;
             }
         },
