@@ -9,11 +9,12 @@ use armarius_core::command::{
 };
 use armarius_core::decide::revision_address;
 use armarius_core::flow::{Class, Depend, Flow, On, Reference, Step, When};
-use armarius_core::ids::Span;
+use armarius_core::ids::{ItemId, Span};
 use armarius_core::reply::{Granted, GrantedTask, Reply};
-use armarius_core::rows::ArchiveKind;
+use armarius_core::rows::{ArchiveKind, ItemKey};
 use armarius_core::text::Name;
-use armarius_engine::seam::TaskFilter;
+use armarius_core::view::{Need, View};
+use armarius_engine::seam::HistoryLimits;
 use armarius_engine::{Engine, Handle, Options};
 use armarius_store::Sqlite;
 use armarius_store::conformance::cluster::Cluster;
@@ -95,20 +96,22 @@ fn live(handle: &Handle, archive: &Name, revision: i64, flow: &Flow) {
 /// Reads a page of the log as the server does: items, tasks and events of twenty revisions.
 fn page(handle: &Handle, archive: &Name, top: i64) -> usize {
     let read = handle.question(|reader| {
-        let mut view = armarius_core::view::View::new(0);
+        let mut view = View::new(0);
         reader.look(&[], &mut view, true)?;
         let home = view.collection_names.get(archive).unwrap().copied().unwrap();
-        let mut tasks = 0;
-        for revision in (top - 19..=top).rev() {
+        let key = |revision| {
             let at = revision_address(archive, revision);
-            let key = armarius_core::rows::ItemKey { collection: home, kind: at.kind, key: at.key };
-            reader.look(&[armarius_core::Need::ItemKey(key.clone())], &mut view, false)?;
-            let item = view.item_keys.get(&key).unwrap().copied().unwrap();
-            let filter = TaskFilter { item: Some(item), max: 4_000, ..TaskFilter::default() };
-            tasks += reader.tasks(&filter)?.len();
-            reader.events(item, 0, 20_000)?;
-        }
-        Ok(tasks)
+            ItemKey { collection: home, kind: at.kind, key: at.key }
+        };
+        let keys: Vec<ItemKey> = (top - 19..=top).map(key).collect();
+        let needs: Vec<Need> = keys.iter().cloned().map(Need::ItemKey).collect();
+        reader.look(&needs, &mut view, false)?;
+        let items: Vec<ItemId> =
+            keys.iter().map(|key| view.item_keys.get(key).unwrap().copied().unwrap()).collect();
+        let needs: Vec<Need> = items.iter().map(|id| Need::Item(*id)).collect();
+        reader.look(&needs, &mut view, false)?;
+        let limits = HistoryLimits { tasks_max: 4_000, events_max: 20_000 };
+        Ok(reader.histories(&items, limits)?.iter().map(|history| history.tasks.len()).sum())
     });
     read.unwrap()
 }
