@@ -31,8 +31,11 @@ pub(super) struct Opening {
 }
 
 impl Desk<'_> {
-    /// Opens the next round of a flow on an item. Answers its number and its first task.
-    pub(super) fn open_round(&mut self, opening: &Opening) -> Rule<(u32, TaskId)> {
+    /// Opens the next round of a flow on an item. Answers its number and its first task. On a
+    /// revision its tasks wait for the COMMIT, whoever opens it.
+    pub(super) fn open_round(&mut self, mut opening: Opening) -> Rule<(u32, TaskId)> {
+        opening.depends.extend(self.commit_at(opening.item)?.map(Target::Task));
+        let opening = &opening;
         let (def, bodies) = self.lay_out(opening)?;
         let (round, first) = bodies.first().map_or_else(Default::default, |b| (b.round, b.id));
         if let Some(batch) = opening.batch {

@@ -124,9 +124,8 @@ pub(super) fn start(desk: &mut Desk<'_>, start: &StartFlow) -> Rule<Reply> {
         Some(_) | None => return Err(not_planned(archive, *revision, &row).into()),
     };
     let (flow, version) = keep(desk, row.collection, &def)?;
-    let commit = commit_of(desk, &row, item)?;
-    let opening = opening(desk, item, (flow, version), payload.clone(), 0, commit)?;
-    let (round, task) = desk.open_round(&opening)?;
+    let opening = opening(desk, item, (flow, version), payload.clone(), 0)?;
+    let (round, task) = desk.open_round(opening)?;
     desk.remember(archive, &request, Made::Round(RoundKey { item, flow, round }, task))?;
     Ok(Reply::Round { item, flow, round, task, repeated: false })
 }
@@ -297,7 +296,8 @@ fn lay_out(
     for (def, ids) in flows.iter().zip(adopted) {
         match (&def.on, refuses(&def.on, change)) {
             (On::Commit { .. }, None) => {
-                let opening = opening(desk, item, ids, Text::from(""), next.depth, commit)?;
+                let mut opening = opening(desk, item, ids, Text::from(""), next.depth)?;
+                opening.depends.push(Target::Task(commit));
                 let (def, bodies) = desk.lay_out(&opening)?;
                 layout.rounds.push((opening, def, bodies));
             }
@@ -322,7 +322,6 @@ fn opening(
     (flow, version): (FlowId, VersionId),
     payload: Text,
     depth: u32,
-    commit: TaskId,
 ) -> Rule<Opening> {
     Ok(Opening {
         item,
@@ -335,7 +334,7 @@ fn opening(
         batch: None,
         fingerprint: Text::from(""),
         depth,
-        depends: vec![Target::Task(commit)],
+        depends: Vec::new(),
     })
 }
 
@@ -532,6 +531,20 @@ fn commit_of(desk: &Desk<'_>, row: &Archive, item: ItemId) -> Rule<TaskId> {
             .hint("run `armarius doctor`")
             .into()
     })
+}
+
+impl Desk<'_> {
+    /// The COMMIT of the revision that an item stands for; none for any other item.
+    pub(super) fn commit_at(&self, item: ItemId) -> Rule<Option<TaskId>> {
+        let of = self.item(item)?;
+        if of.kind.as_str() != KIND {
+            return Ok(None);
+        }
+        match self.view.archives.get(&of.collection)? {
+            Some(row) => commit_of(self, row, item).map(Some),
+            None => Ok(None),
+        }
+    }
 }
 
 /// Where a revision lives.

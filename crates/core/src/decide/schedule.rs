@@ -78,7 +78,7 @@ fn open(desk: &mut Desk<'_>, row: &mut Schedule, slot: Time) -> Rule<bool> {
         depth: 0,
         depends: Vec::new(),
     };
-    let (round, _) = desk.open_round(&opening)?;
+    let (round, _) = desk.open_round(opening)?;
     row.last_round = round;
     tell(desk, row, &SCHEDULE_FIRED, slot, "")?;
     Ok(true)

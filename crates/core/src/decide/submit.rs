@@ -52,7 +52,7 @@ pub(super) fn submit(desk: &mut Desk<'_>, submit: &Submit) -> Rule<Reply> {
         depth: 0,
         depends,
     };
-    let (round, task) = desk.open_round(&opening)?;
+    let (round, task) = desk.open_round(opening)?;
     let made = Made::Round(RoundKey { item, flow, round }, task);
     desk.remember(&submit.item.collection, &request, made)?;
     Ok(Reply::Round { item, flow, round, task, repeated: false })

@@ -278,7 +278,7 @@ impl Desk<'_> {
             depth: if spent { 0 } else { depth },
             depends: Vec::new(),
         };
-        self.open_round(&opening).map(|(_, first)| first)
+        self.open_round(opening).map(|(_, first)| first)
     }
 
     /// What the round before left behind, failed or never come to, is replaced by the new one.

@@ -479,6 +479,43 @@ fn a_schedule_runs_on_the_newest_revision() {
     .check_history();
 }
 
+/// Whoever opens a round on a revision: nothing of it runs before its COMMIT.
+#[test]
+fn every_task_waits_for_the_commit_of_its_revision() {
+    check(
+        "archive
+        define f on=commit: index exclusive
+        define nightly cron overlap=skip: tidy ; tell depends=tidy
+        define hand: sweep
+        define robot kinds=revision records=seen: peek
+        plan 1
+        claim w step=robot.peek -> robot.peek@rev-1
+        plan 2
+        task COMMIT.COMMIT@rev-2 -> waiting
+        later 60
+        fire 1060 -> fired 1
+        start hand 2 -> round 1
+        submit rev-2 hand
+        task nightly.tidy@rev-2 -> waiting
+        task hand.sweep@rev-2 -> waiting
+        task hand.sweep@rev-2~2 -> waiting
+        task robot.peek@rev-2 -> waiting
+        claim v step=f.index -> f.index@rev-1
+        report v f.index@rev-1 fail
+        later 60
+        fire 1120 -> fired 0
+        task nightly.tidy@rev-2 -> waiting
+        skip f.index@rev-1
+        task COMMIT.COMMIT@rev-2 -> done
+        task nightly.tidy@rev-2 -> ready
+        task nightly.tell@rev-2 -> waiting
+        task hand.sweep@rev-2 -> ready
+        task hand.sweep@rev-2~2 -> ready
+        task robot.peek@rev-2 -> ready",
+    )
+    .check_history();
+}
+
 #[test]
 fn nobody_else_makes_or_unmakes_revisions() {
     check(
