@@ -330,7 +330,7 @@ impl Round {
         let identity: Text = seen.identity.as_str().into();
         let is_news = row.state != ArchiveState::Watched
             || row.youngest < seen.youngest
-            || row.planned > seen.youngest
+            || (row.has_planned() && row.planned > seen.youngest)
             || row.identity != identity;
         if is_news {
             let sight = Sight::Youngest { revision: seen.youngest, identity };

@@ -11,7 +11,7 @@ use super::flow;
 use crate::command::{PutArchive, Sight};
 use crate::flow::codec::COMMIT;
 use crate::flow::{Action, Flow, On, RUN_MILESTONE, Step};
-use crate::ids::{FlowId, Time};
+use crate::ids::{CollectionId, FlowId, Time};
 use crate::limits::{ARCHIVES_MAX, PLACE_BYTES_MAX, REASON_BYTES_MAX};
 use crate::refusal::{Code, Refusal};
 use crate::reply::Reply;
@@ -32,7 +32,7 @@ pub(super) fn put(desk: &mut Desk<'_>, put: &PutArchive) -> Rule<Reply> {
     }
     let home = desk.collection_named(&put.archive)?.id;
     let row = match desk.view.archives.get(&home)?.cloned() {
-        Some(old) => changed(&old, put)?,
+        Some(old) => changed(&old, put, desk.now())?,
         None => {
             if desk.view.archives.iter().count() >= ARCHIVES_MAX {
                 return Err(Refusal::new(
@@ -43,25 +43,7 @@ pub(super) fn put(desk: &mut Desk<'_>, put: &PutArchive) -> Rule<Reply> {
                 .into());
             }
             flow::adopt(desk, home, &commit_flow())?;
-            Archive {
-                collection: home,
-                kind: put.kind,
-                place: put.place.clone(),
-                branch: put.branch.clone(),
-                first: put.first,
-                trusted: put.trusted,
-                identity: Text::from(""),
-                youngest: put.first - 1,
-                noticed: put.first - 1,
-                planned: put.first - 1,
-                planned_id: Text::from(""),
-                awaiting_since: Time::ZERO,
-                state: ArchiveState::Watched,
-                reason: Text::from(""),
-                since: desk.now(),
-                barrier: Vec::new(),
-                flows: Vec::new(),
-            }
+            fresh(home, put, desk.now())
         }
     };
     if desk.view.archives.get(&home)? == Some(&row) {
@@ -76,9 +58,36 @@ pub(super) fn put(desk: &mut Desk<'_>, put: &PutArchive) -> Rule<Reply> {
     Ok(Reply::Collection(home))
 }
 
-/// What an archive becomes when it is put again. What was planned stays planned.
-fn changed(old: &Archive, put: &PutArchive) -> Result<Archive, Refusal> {
+/// An archive of which nothing is known yet.
+fn fresh(home: CollectionId, put: &PutArchive, now: Time) -> Archive {
+    Archive {
+        collection: home,
+        kind: put.kind,
+        place: put.place.clone(),
+        branch: put.branch.clone(),
+        first: put.first,
+        trusted: put.trusted,
+        identity: Text::from(""),
+        youngest: put.first - 1,
+        noticed: put.first - 1,
+        planned: put.first - 1,
+        planned_id: Text::from(""),
+        awaiting_since: Time::ZERO,
+        state: ArchiveState::Watched,
+        reason: Text::from(""),
+        since: now,
+        barrier: Vec::new(),
+        flows: Vec::new(),
+    }
+}
+
+/// What an archive becomes when it is put again. What was planned stays planned; one of which no
+/// revision was ever planned or noticed may become any other.
+fn changed(old: &Archive, put: &PutArchive, now: Time) -> Result<Archive, Refusal> {
     let same = old.kind == put.kind && old.branch == put.branch && old.first == put.first;
+    if !same && !old.has_planned() && old.noticed < old.first {
+        return Ok(fresh(old.collection, put, now));
+    }
     if !same {
         return Err(Refusal::new(
             Code::AlreadyExists,
@@ -163,6 +172,9 @@ pub(super) fn looked(desk: &mut Desk<'_>, archive: &Name, sight: &Sight) -> Rule
 
 /// Why this cannot be the repository that was planned from.
 fn strange(row: &Archive, youngest: i64, identity: &str) -> Option<String> {
+    if !row.has_planned() {
+        return None;
+    }
     if !row.identity.is_empty() && *row.identity != *identity {
         return Some(format!(
             "another repository is at {}: it is {identity}, not {}",

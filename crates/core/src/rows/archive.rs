@@ -95,6 +95,12 @@ impl ArchiveState {
 }
 
 impl Archive {
+    /// Whether any revision of it was ever planned.
+    #[must_use]
+    pub fn has_planned(&self) -> bool {
+        self.planned >= self.first
+    }
+
     /// The revision that is awaited, and since when, if any is.
     #[must_use]
     pub fn awaited(&self) -> Option<(i64, Time)> {

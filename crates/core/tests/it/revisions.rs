@@ -534,3 +534,49 @@ fn nobody_else_makes_or_unmakes_revisions() {
     )
     .check_history();
 }
+
+#[test]
+fn an_archive_that_begins_later_waits_until_its_repository_is_there() {
+    check(
+        "archive first=3
+        define f on=commit: a
+        look 0
+        awaiting -> nothing
+        look replaced
+        look 2
+        awaiting -> nothing
+        look 3
+        awaiting -> revision 3 since 1000
+        plan 3
+        look 2
+        awaiting -> nothing stopped: the repository has revisions up to 2, but 3 is planned",
+    )
+    .check_history();
+}
+
+#[test]
+fn an_archive_that_never_planned_anything_may_become_another() {
+    check(
+        "archive first=100
+        define f on=commit: a
+        look 3
+        unwatch
+        archive
+        look 3
+        awaiting -> revision 1 since 1000
+        archive first=2
+        awaiting -> nothing
+        notice 3
+        archive -> no: already-exists
+        plan 2
+        archive first=2",
+    )
+    .check_history();
+    check(
+        "archive
+        define f on=commit: a
+        plan 1
+        unwatch
+        archive first=2 -> no: already-exists",
+    );
+}
