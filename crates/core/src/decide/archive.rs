@@ -156,10 +156,11 @@ pub(super) fn looked(desk: &mut Desk<'_>, archive: &Name, sight: &Sight) -> Rule
             match strange(&old, *revision, identity) {
                 Some(reason) => set(desk, &old, ArchiveState::Stopped, &reason.into())?,
                 None => {
-                    let mut row = set(desk, &old, ArchiveState::Watched, &Text::from(""))?;
-                    row.identity = identity.clone();
+                    let mut row = Archive { identity: identity.clone(), ..old.clone() };
                     desk.heard_of(&mut row, |row| row.youngest = row.youngest.max(*revision));
-                    row
+                    // That there is a next revision does not mean that it can be read.
+                    let is_over = row.awaited().is_none();
+                    if is_over { reached(desk, &row)? } else { row }
                 }
             }
         }
@@ -186,11 +187,17 @@ fn strange(row: &Archive, youngest: i64, identity: &str) -> Option<String> {
     })
 }
 
-/// The row in another state, with the event that says so; as it was when nothing changes.
+/// What there is to read of an archive could be read.
+pub(super) fn reached(desk: &mut Desk<'_>, row: &Archive) -> Rule<Archive> {
+    set(desk, row, ArchiveState::Watched, &Text::from(""))
+}
+
+/// The row in another state, with the event that says so. While the state stays, only the newest
+/// reason is kept: what is tried again and again makes no history.
 fn set(desk: &mut Desk<'_>, old: &Archive, state: ArchiveState, why: &Text) -> Rule<Archive> {
     check("reason", why, 0, REASON_BYTES_MAX)?;
     if old.state == state {
-        return Ok(old.clone());
+        return Ok(Archive { reason: why.clone(), ..old.clone() });
     }
     let name = match state {
         ArchiveState::Watched => &ARCHIVE_REACHED,

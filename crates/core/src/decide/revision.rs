@@ -78,6 +78,7 @@ pub(super) fn plan(desk: &mut Desk<'_>, plan: &PlanRevision) -> Rule<Reply> {
     refuse_gap(&row, plan.revision)?;
     let depth = plan.about.cause.as_ref().map_or(0, |cause| cause.depth.saturating_add(1));
     let verdict = judge(&row, &plan.definitions, depth);
+    let row = super::archive::reached(desk, &row)?;
     let next = Next { archive: &plan.archive, revision: plan.revision, about: &plan.about, depth };
     settle(desk, row, &next, &verdict)
 }

@@ -225,7 +225,9 @@ impl Lab {
             "letters" => Ok(self.letters()),
             "elsewhere" => self.elsewhere(&words),
             "archive" | "define" | "notice" | "look" | "plan" | "invalid" | "pass-over"
-            | "start" | "awaiting" | "resume" | "unwatch" => self.revise(verb, rest, &words),
+            | "start" | "awaiting" | "stands" | "told" | "resume" | "unwatch" => {
+                self.revise(verb, rest, &words)
+            }
             _ => self.operate(verb, &words),
         };
         result.unwrap_or_else(|refusal| format!("no: {}", refusal.code))

@@ -5,12 +5,15 @@
 //! define FLOW                         revisions planned from now on have this flow too
 //! define                              … and none
 //! notice N                            somebody says that there is a revision N
-//! look N | look gone | look rewritten what a look at the repository showed
+//! look N | look gone | look broken | look rewritten | look replaced
+//!                                     what a look at the repository showed
 //! plan N [author=A] [paths=P,…] [depth=D]
 //! invalid N                           its definitions cannot be read
 //! pass-over N                         an operator skips it
 //! start FLOW N
 //! awaiting                            what the archive waits for
+//! stands                              its state, since when, and why
+//! told                                the events of the archive itself
 //! ```
 
 use armarius_core::command::{
@@ -42,6 +45,8 @@ impl Lab {
                 return Ok("ok".into());
             }
             "awaiting" => return Ok(awaiting(self.archive_row())),
+            "stands" => return Ok(stands(self.archive_row())),
+            "told" => return Ok(self.told_of_archive()),
             "archive" => Command::PutArchive(PutArchive {
                 archive: archive(),
                 kind: ArchiveKind::Svn,
@@ -105,6 +110,13 @@ impl Lab {
         }))
     }
 
+    fn told_of_archive(&self) -> String {
+        let home = self.archive_row().collection;
+        let item = self.world.collections.get(&home).expect("whole").expect("a collection").item;
+        let names = self.events.iter().filter(|event| event.item == item).map(|e| e.name.as_str());
+        names.filter_map(|n| n.strip_prefix("archive.")).collect::<Vec<_>>().join(" ")
+    }
+
     pub(crate) fn archive_row(&self) -> &Archive {
         self.world.archives.iter().next().expect("an archive").1
     }
@@ -113,10 +125,17 @@ impl Lab {
 fn sight(word: &str) -> Sight {
     match word {
         "gone" => Sight::Unreachable("no such folder".into()),
+        "broken" => Sight::Unreachable("revision 2 is broken".into()),
         "rewritten" => Sight::Rewritten("revision 1 is another one".into()),
         "replaced" => Sight::Youngest { revision: 1, identity: "other".into() },
         n => Sight::Youngest { revision: n.parse().expect("a revision"), identity: "one".into() },
     }
+}
+
+fn stands(row: &Archive) -> String {
+    let since = row.since.0 / 1_000_000;
+    let why = if row.reason.is_empty() { String::new() } else { format!(": {}", row.reason) };
+    format!("{} since {since}{why}", row.state.as_str())
 }
 
 fn awaiting(row: &Archive) -> String {

@@ -382,8 +382,45 @@ fn a_repository_that_changed_its_past_stops_its_archive() {
         awaiting -> revision 1 since 1000 unreachable: no such folder
         look gone
         look 3
-        awaiting -> revision 1 since 1000",
+        awaiting -> revision 1 since 1000 unreachable: no such folder
+        plan 1
+        awaiting -> revision 2 since 1000",
     );
+}
+
+/// The repository answers, but one of its revisions cannot be read, try after try.
+#[test]
+fn a_revision_that_cannot_be_read_is_told_once_and_its_end_once() {
+    check(
+        "archive
+        define f on=commit: a
+        look 2
+        plan 1
+        later 5
+        look broken
+        later 5
+        look 2
+        look broken
+        later 5
+        look 3
+        look broken
+        stands -> unreachable since 1005: revision 2 is broken
+        told -> put unreachable
+        later 5
+        look gone
+        stands -> unreachable since 1005: no such folder
+        look 3
+        plan 2
+        stands -> watched since 1020
+        told -> put unreachable reached
+        look broken
+        pass-over 3
+        stands -> unreachable since 1020: revision 2 is broken
+        look 3
+        stands -> watched since 1020
+        told -> put unreachable reached unreachable reached",
+    )
+    .check_history();
 }
 
 #[test]
