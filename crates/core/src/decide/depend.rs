@@ -45,14 +45,17 @@ impl Desk<'_> {
                     return Ok(());
                 }
             }
-            Target::Absent(_) if self.view.blockers.was_put(&task.id, &target) => {}
+            Target::Absent(_) if self.view.blockers.was_put(&task.id, &target).is_some() => {}
             Target::Absent(_) => {
                 let absent = self.count(Counter::Absent)?.saturating_add(1);
                 self.view.counters.put(Counter::Absent, absent);
             }
         }
-        // Two references may mean the same task, and it is waited for once.
-        if self.view.blockers.was_put(&task.id, &target) {
+        // Two references may mean the same task; it is waited for once, in the stricter way.
+        if let Some(before) = self.view.blockers.was_put(&task.id, &target).copied() {
+            if before.when == When::Settled {
+                self.link(target, task.id, Edge { when, inner: inner || before.inner });
+            }
             return Ok(());
         }
         self.link(target, task.id, Edge { when, inner });

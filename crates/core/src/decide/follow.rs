@@ -4,7 +4,7 @@ use super::depend::satisfies;
 use super::desk::{Desk, Rule};
 use super::moves::Move;
 use super::trigger::{Occasion, fits};
-use crate::flow::Reference;
+use crate::flow::{Reference, When};
 use crate::ids::{BatchId, ErrandId, HoldId, ItemId, QueueId, TaskId};
 use crate::limits::ERRAND_CHUNK_MAX;
 use crate::reply::Reply;
@@ -109,10 +109,13 @@ impl Desk<'_> {
         Ok(if edges.len() > ERRAND_CHUNK_MAX { Progress::More(last) } else { Progress::Done })
     }
 
+    /// A superseded task takes along those of its revision that want it done. Who accepts any end,
+    /// to clear away or to tell somebody, runs.
     fn settle_edge(&mut self, target: TaskId, dependent: TaskId, edge: Edge) -> Rule<()> {
         let settled = self.task(target)?.clone();
+        let goes_along = edge.inner && edge.when == When::Done;
         if let (true, State::Cancelled, Cause::Superseded(by)) =
-            (edge.inner, settled.state, settled.cause)
+            (goes_along, settled.state, settled.cause)
         {
             self.drop_blocker(&Target::Task(target), dependent)?;
             return self.supersede(dependent, by);

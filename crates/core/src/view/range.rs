@@ -111,10 +111,10 @@ impl<P: Ord + Clone, K: Ord + Clone, R: Clone> Ranged<P, K, R> {
         self.lists.get(list)?.rows.get(key)
     }
 
-    /// Whether an entry was written since the last commit and is there: true of what this decision
-    /// put itself, however little of the list is known.
-    pub fn was_put(&self, list: &P, key: &K) -> bool {
-        self.lists.get(list).is_some_and(|l| matches!(l.changes.get(key), Some(Some(_))))
+    /// An entry that was written since the last commit and is there: also what this decision put
+    /// itself, however little of the list is known.
+    pub fn was_put(&self, list: &P, key: &K) -> Option<&R> {
+        self.lists.get(list)?.changes.get(key)?.as_ref()
     }
 
     /// Writes an entry.

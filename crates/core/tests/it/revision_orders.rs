@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use armarius_core::Command;
-use armarius_core::flow::{Flow, Reference, check::check_together};
+use armarius_core::flow::{Flow, Reference, When, check::check_together};
 use armarius_core::text::Name;
 use proptest::prelude::*;
 
@@ -169,8 +169,11 @@ impl Model {
                 Reference::PrevTask(other) => (self.earlier(revision, other), false),
             };
             match target.and_then(|t| self.stands.get(&t).copied()) {
-                Some(Stand::Superseded) if inner => return self.supersede(&key),
+                Some(Stand::Superseded) if inner && depend.when == When::Done => {
+                    return self.supersede(&key);
+                }
                 Some(Stand::Done | Stand::Superseded) | None => {}
+                Some(Stand::Failed) if depend.when == When::Settled => {}
                 Some(Stand::Waiting | Stand::Ready | Stand::Failed) => free = false,
             }
         }
@@ -224,8 +227,13 @@ fn definition() -> impl Strategy<Value = Flow> {
         choices.extend(names[..own].iter().map(|n| (*n).to_owned()));
         prop::sample::select(choices)
     };
+    // Behind a question mark: any end will do.
+    let awaited = move |own: usize| {
+        (reference(own), prop::bool::weighted(0.3))
+            .prop_map(|(name, any)| if any { format!("{name}?") } else { name })
+    };
     let step = move |own: usize| {
-        let depends = prop::collection::btree_set(reference(own), 0..3);
+        let depends = prop::collection::btree_set(awaited(own), 0..3);
         let cancels = prop::collection::btree_set(reference(own), 0..2);
         let here = prop::bool::weighted(0.8);
         (Just(names[own]), depends, cancels, prop::bool::weighted(0.2), here).prop_map(

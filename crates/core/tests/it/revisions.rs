@@ -101,6 +101,40 @@ fn a_task_that_depends_on_a_superseded_one_of_its_revision_never_runs() {
     .check_history();
 }
 
+/// Clearing away, or telling somebody, is what `on: settled` is for.
+#[test]
+fn a_task_that_accepts_any_end_runs_after_a_superseded_one() {
+    check(
+        "archive
+        define f on=commit: pdf cancels=PREV ; tidy depends=pdf?
+        define g on=commit: send depends=pdf,tidy? ; both depends=pdf?,tidy
+        plan 1
+        claim w step=f.pdf -> f.pdf@rev-1
+        plan 2
+        task f.pdf@rev-1 -> cancelled superseded
+        task f.tidy@rev-1 -> ready
+        task g.send@rev-1 -> cancelled superseded
+        task g.both@rev-1 -> waiting
+        claim v step=f.tidy -> f.tidy@rev-1
+        report v f.tidy@rev-1 ok
+        task g.both@rev-1 -> ready
+        task f.tidy@rev-2 -> waiting",
+    )
+    .check_history();
+    // Two references to one task: the stricter counts.
+    for depends in ["PREV,PREV.pdf?", "PREV?,PREV.pdf"] {
+        check(&format!(
+            "archive
+            define f on=commit: pdf depends={depends}
+            plan 1
+            plan 2
+            claim w -> f.pdf@rev-1
+            report w f.pdf@rev-1 fail
+            task f.pdf@rev-2 -> waiting"
+        ));
+    }
+}
+
 #[test]
 fn revision_four_supersedes_two_and_three_at_once() {
     check(&format!(
