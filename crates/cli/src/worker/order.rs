@@ -16,7 +16,8 @@ use super::launch::Bounds;
 use super::place::Place;
 use super::source;
 
-/// What a task sees of the worker's own environment.
+/// What a task sees of the worker's own environment, unless it runs in a container: what holds on
+/// this machine, the image says for itself.
 const PASSED_ON: [&str; 5] = ["PATH", "LANG", "LC_ALL", "TZ", "USER"];
 /// How long a container tool may clean up behind a container that ended by itself.
 const LINGER: Duration = Duration::from_secs(20);
@@ -65,7 +66,8 @@ pub(super) fn prepare(options: &Options, task: &Task, place: &Place) -> Result<C
     let image = image(options, task)?;
     let root = image.map_or_else(|| place.path().to_owned(), |_| PathBuf::from(INSIDE));
     let folder = place.run_folder(task.workdir.as_deref())?;
-    let env = environment(options, task, &root);
+    let passed_on: &[&str] = if image.is_some() { &[] } else { &PASSED_ON };
+    let env = environment(options, task, &root, passed_on);
     place.give("in/payload.json", payload(task).as_bytes())?;
     if let Some(revision) = &task.revision {
         source::bring(&options.client, revision, task, place)?;
@@ -156,8 +158,13 @@ fn payload(task: &Task) -> &str {
 }
 
 /// `root` is the attempt's folder as the task sees it.
-fn environment(options: &Options, task: &Task, root: &Path) -> BTreeMap<String, String> {
-    let passed = PASSED_ON
+fn environment(
+    options: &Options,
+    task: &Task,
+    root: &Path,
+    passed_on: &[&str],
+) -> BTreeMap<String, String> {
+    let passed = passed_on
         .iter()
         .filter_map(|name| std::env::var(name).ok().map(|value| ((*name).to_owned(), value)));
     let mut env: BTreeMap<String, String> = passed.collect();

@@ -92,7 +92,9 @@ impl Podman {
         let packed =
             Command::new("tar").arg("-C").arg(&image).arg("-cf").arg(&tar).arg(".").status();
         assert!(packed.unwrap().success());
-        own.say(&["import", &tar.display().to_string(), "armarius-test"]);
+        // Its PATH is its own, as that of images with a toolchain is.
+        let own_path = "--change=ENV PATH=/bin:/opt/tool";
+        own.say(&["import", own_path, &tar.display().to_string(), "armarius-test"]);
         own
     }
 
@@ -111,7 +113,8 @@ impl Podman {
         let tool = self.words.join(" ");
         let words = ["work", "--container-tool", &tool, "--container-arg=--network=none"];
         let limits = ["--open-files", "1024", "--processes", "1024"];
-        lab.start(&[&words[..], &limits, more].concat(), "worker")
+        let language = ("LANG", "de_DE.UTF-8");
+        lab.start_with(&[&words[..], &limits, more].concat(), "worker", &[language])
     }
 }
 
@@ -137,11 +140,12 @@ tasks:
   - name: s
     image: armarius-test
     shell: sh
-    env: { COLOUR: "red; echo" }
+    env: { COLOUR: "red; echo", TZ: Europe/Berlin }
     script: |
       id -u; ls /; echo "$COLOUR" $ARMARIUS_ITEM_KEY
       cat $ARMARIUS_INPUT > $ARMARIUS_RESULT
       echo x > $HOME/x && echo x > $TMPDIR/y && echo own
+      echo "$PATH $LANG $TZ"
       exit 3
     exit_codes: { 3: success }
   - { name: bare, command: [sh, -c, "ls / | cat"], depends: [s] }
@@ -162,7 +166,8 @@ tasks:
     let lines: Vec<&str> = log.lines().collect();
     assert_ne!(lines[0], "0", "{log}");
     assert!(log.contains("armarius\n") && !log.contains("home\n"), "{log}");
-    assert!(log.ends_with("red; echo 1\nown\n"), "{log}");
+    // Nothing of this machine's PATH and language, but all that the step says.
+    assert!(log.ends_with("red; echo 1\nown\n/bin:/opt/tool  Europe/Berlin\n"), "{log}");
     assert_eq!(lab.detail("maps/page/1", "task.done")["result"]["dpi"], 300);
     // The worker's own image for steps that name none.
     lab.wait("f.bare@maps/page/1", &["done"]);
