@@ -1,5 +1,6 @@
 //! git, by its plumbing: revisions are the first parents of one branch, counted from its first.
 
+use std::io;
 use std::path::{Path, PathBuf};
 
 use armarius_core::command::About;
@@ -13,6 +14,23 @@ use super::repository::{
     Change, Changes, File, Limits, Place, Point, Repository, Seen, Stamp, Trouble, refuse_option,
     shorten,
 };
+
+/// What an export does not take from the repository's or a person's settings: files are as they were
+/// committed, and nothing is written but them.
+const EXPORTING: [&str; 12] = [
+    "-c",
+    "core.autocrlf=false",
+    "-c",
+    "core.symlinks=true",
+    "-c",
+    "core.fileMode=true",
+    "-c",
+    "core.sparseCheckout=false",
+    "-c",
+    "core.splitIndex=false",
+    "-c",
+    "core.attributesFile=/dev/null",
+];
 
 /// A git repository.
 pub(super) struct Git {
@@ -47,6 +65,15 @@ impl Git {
     }
 
     fn git_reading(&self, arguments: &[&str], bytes_max: usize) -> Result<Said, Trouble> {
+        self.git_with(None, arguments, bytes_max)
+    }
+
+    fn git_with(
+        &self,
+        variable: Option<(&str, &Path)>,
+        arguments: &[&str],
+        bytes_max: usize,
+    ) -> Result<Said, Trouble> {
         let folder = self.folder.display().to_string();
         let safe = format!("safe.directory={folder}");
         let inner = format!("safe.directory={folder}/.git");
@@ -54,7 +81,7 @@ impl Git {
         all.extend(["-c", "core.hooksPath=/dev/null", "-c", "protocol.ext.allow=never"]);
         all.extend(["-C", &folder]);
         all.extend(arguments);
-        run("git", all, None, bytes_max, &self.limits)
+        run("git", all, variable, bytes_max, &self.limits)
     }
 
     fn lines(&self, arguments: &[&str]) -> Result<Vec<String>, Trouble> {
@@ -261,19 +288,27 @@ impl Repository for Git {
         Ok(files)
     }
 
+    /// Checked out by an index of its own rather than by `git archive`, which leaves out and rewrites
+    /// what attributes of the tree say.
     fn export(&self, at: &Point, into: &Path) -> Result<(), Trouble> {
-        let tar = into.with_extension("tar");
-        let output = format!("--output={}", tar.display());
-        let said = self.git(&["archive", "--format=tar", &output, "--end-of-options", &at.id]);
-        let unpacked = said.and_then(|said| said.or_trouble("git archive")).and_then(|_| {
-            std::fs::create_dir_all(into)
-                .map_err(|error| Trouble::Unreachable(format!("{}: {error}", into.display())))?;
-            let (tar, into) = (tar.display().to_string(), into.display().to_string());
-            let arguments = ["-xf", &tar, "-C", &into, "--no-same-owner"];
-            run("tar", arguments, None, 1_024, &self.limits)?.or_trouble("tar").map(drop)
+        let said = |error: io::Error| Trouble::Unreachable(format!("{}: {error}", into.display()));
+        std::fs::create_dir_all(into).map_err(said)?;
+        // Both are understood from the repository's folder.
+        let into = into.canonicalize().map_err(said)?;
+        let index = into.with_extension("index");
+        let tree = format!("--work-tree={}", into.display());
+        let checked_out = [
+            &["read-tree", "--no-sparse-checkout", "--end-of-options", &at.id][..],
+            &["checkout-index", "--all", "--quiet"],
+        ]
+        .into_iter()
+        .try_for_each(|verb| {
+            let words = [&[tree.as_str()], &EXPORTING[..], verb].concat();
+            let variable = Some(("GIT_INDEX_FILE", index.as_path()));
+            self.git_with(variable, &words, 1_024)?.or_trouble("git").map(drop)
         });
-        drop(std::fs::remove_file(&tar));
-        unpacked
+        drop(std::fs::remove_file(&index));
+        checked_out
     }
 }
 

@@ -48,11 +48,11 @@ impl Said {
     }
 }
 
-/// Runs a program with arguments; `bytes_max` of its output are read.
+/// Runs a program with arguments, perhaps with one more variable; `bytes_max` of its output are read.
 pub(super) fn run<I: AsRef<OsStr>>(
     name: &str,
     arguments: impl IntoIterator<Item = I>,
-    folder: Option<&Path>,
+    variable: Option<(&str, &Path)>,
     bytes_max: usize,
     limits: &Limits,
 ) -> Result<Said, Trouble> {
@@ -69,9 +69,7 @@ pub(super) fn run<I: AsRef<OsStr>>(
         .env("GIT_CONFIG_NOSYSTEM", "1")
         .env("GIT_ASKPASS", "false")
         .env("SVN_SSH", "ssh -oBatchMode=yes");
-    if let Some(folder) = folder {
-        command.current_dir(folder);
-    }
+    command.envs(variable);
     let mut child = command.spawn().map_err(|error| match error.kind() {
         io::ErrorKind::NotFound => {
             Trouble::Unreachable(format!("{name} is not installed on the server's machine"))

@@ -1,5 +1,6 @@
 //! Real repositories, read by their own programs: the same questions, the same answers.
 
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -169,6 +170,40 @@ fn look_at(lab: &Lab, place: &str) {
     repository.export(&seen.next[1], &out).unwrap();
     assert_eq!(std::fs::read_to_string(out.join("a.txt")).unwrap(), "1", "{place}");
     assert!(out.join("_workflows/main.yaml").exists() && !out.join("docs").exists(), "{place}");
+}
+
+/// A folder to work in gets all of it: what is meant for packed releases does not count.
+#[test]
+fn an_export_of_git_heeds_no_attributes_of_releases() {
+    let lab = Lab::new(ArchiveKind::Git);
+    std::os::unix::fs::symlink("nowhere", lab.work().join("link")).unwrap();
+    std::fs::write(lab.work().join("tool.sh"), "").unwrap();
+    run("chmod", &["+x", "tool.sh"], &lab.work());
+    lab.commit(
+        "one",
+        &[
+            (".gitattributes", Some("tests export-ignore\nversion export-subst\n")),
+            ("tests/a.txt", Some("a")),
+            ("version", Some("$Format:%H$\n")),
+        ],
+    );
+    for place in
+        [lab.repo(), lab.work()].map(|at| at.display().to_string()).into_iter().chain([lab.url()])
+    {
+        let repository = lab.open_at(place.clone());
+        let one = repository.look(&start(), 9).unwrap().next.pop().unwrap();
+        let into = tempfile::tempdir().unwrap();
+        let out = into.path().join("export");
+        repository.export(&one, &out).unwrap();
+        let read = |name: &str| std::fs::read_to_string(out.join(name)).unwrap_or_default();
+        assert_eq!((&*read("tests/a.txt"), &*read("version")), ("a", "$Format:%H$\n"), "{place}");
+        assert_eq!(text(&out.join("link").read_link().unwrap()), "nowhere", "{place}");
+        let mode = std::fs::metadata(out.join("tool.sh")).unwrap().permissions().mode();
+        assert_eq!(mode & 0o100, 0o100, "{place}");
+        // Nothing lies about, here or there.
+        assert_eq!(std::fs::read_dir(into.path()).unwrap().count(), 1, "{place}");
+    }
+    run("git", &["diff", "--quiet", "HEAD"], &lab.work());
 }
 
 /// The cheap sign stays while nothing happens and differs after every commit.
