@@ -4,6 +4,7 @@
 //! · [`lines`] (where a ready task waits for its turn) · [`follow`] (what a fact causes for others)
 //! · then the commands.
 
+mod alarm;
 mod archive;
 mod batch;
 mod claim;

@@ -207,6 +207,9 @@ fn set(desk: &mut Desk<'_>, old: &Archive, state: ArchiveState, why: &Text) -> R
     };
     let row = Archive { state, reason: why.clone(), since: desk.now(), ..old.clone() };
     desk.tell_archive(&row, name, (!why.is_empty()).then(|| why.clone()))?;
+    if state == ArchiveState::Stopped {
+        desk.alarm(row.collection, name, &serde_json::json!({ "reason": &**why }))?;
+    }
     Ok(row)
 }
 

@@ -88,6 +88,7 @@ impl Desk<'_> {
         }
         let status = self.recount(body, Some(from), mv.to, mv.cause)?;
         self.tell(&task, body, &mv, status)?;
+        self.alarm_of_failure(&task, body)?;
         if mv.to == State::Ready && self.step(body)?.is_milestone() {
             return self.shift(task, body, Move::new(Verb::Pass, State::Done));
         }

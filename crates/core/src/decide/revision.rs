@@ -427,7 +427,15 @@ fn tell(desk: &mut Desk<'_>, item: ItemId, verdict: &Verdict<'_>, layout: &Layou
     };
     let n = desk.append(item, fact)?;
     desk.mark(item, name, n, outcome, basis);
-    Ok(())
+    match verdict {
+        Verdict::Invalid(_) | Verdict::Runaway(_) => {
+            let row = desk.item(item)?;
+            let (home, mut more) = (row.collection, detail);
+            more["revision"] = row.ordinal.into();
+            desk.alarm(home, name, &more)
+        }
+        Verdict::Runs(_) | Verdict::Untrusted(_) | Verdict::Skipped(_) => Ok(()),
+    }
 }
 
 /// Keeps what the repository says about a revision as the item's attributes.

@@ -583,10 +583,15 @@ impl Lab {
             .replace('\n', " | ")
     }
 
-    /// Letters about batches: to whom, number, and what they say.
+    /// Letters about batches and archives: to whom, number, and what they say.
     fn letters(&self) -> String {
         let say = |body: &str| {
             let report: serde_json::Value = serde_json::from_str(body).expect("JSON");
+            if let Some(event) = report["event"].as_str() {
+                let about = [&report["revision"], &report["name"], &report["cause"]];
+                let about = about.iter().filter(|v| !v.is_null()).map(|v| format!(" {v}"));
+                return format!("{event}{}", about.collect::<String>().replace('"', ""));
+            }
             let state = report["state"].as_str().expect("a state").to_owned();
             format!("{state} {} of {}", report["failed"], report["total"])
         };

@@ -651,3 +651,23 @@ fn an_archive_that_never_planned_anything_may_become_another() {
         archive first=2 -> no: already-exists",
     );
 }
+
+#[test]
+fn those_who_are_told_about_an_archive_hear_what_needs_somebody() {
+    check(
+        "archive
+        define main on=commit: indexing
+        look 1
+        plan 1
+        letters ->
+        claim w -> main.indexing@rev-1
+        report w main.indexing@rev-1 1
+        letters -> post 1 task.failed 1 indexing permanent
+        look 2
+        invalid 2
+        plan 3 depth=9
+        look rewritten
+        letters -> post 1 task.failed 1 indexing permanent, post 2 revision.invalid 2, \
+        post 3 revision.runaway 3, post 4 archive.stopped",
+    );
+}
