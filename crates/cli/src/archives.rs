@@ -9,7 +9,7 @@ use armarius_bridges::archive::{
 use armarius_core::command::Definitions;
 use armarius_core::rows::{Archive, ArchiveKind};
 use armarius_core::text::Name;
-use armarius_server::repositories::{Found, Repositories, Wish};
+use armarius_server::repositories::{Found, Past, Repositories, Wish};
 
 /// The watched repositories of this server.
 #[derive(Debug)]
@@ -60,6 +60,16 @@ impl Repositories for Archives {
         let looked = opened.and_then(|repository| repository.look(&Point::default(), 0));
         looked.map_err(|trouble| trouble.to_string())?;
         Ok(Found { kind, place, branch })
+    }
+
+    fn past(&self, archive: &Archive) -> Result<Past, String> {
+        let said = |trouble: archive::Trouble| trouble.to_string();
+        let (repository, planned) = (self.open(archive)?, archive.planned);
+        // Without an id nothing is compared with what was planned.
+        let seen = repository.look(&point(planned, ""), 0).map_err(said)?;
+        let has_it = archive.has_planned() && seen.youngest >= planned;
+        let id = if has_it { repository.point(planned).map_err(said)?.id } else { String::new() };
+        Ok(Past { youngest: seen.youngest, identity: seen.identity, id })
     }
 
     fn definitions(&self, archive: &Archive, number: i64, id: &str) -> Result<Definitions, String> {

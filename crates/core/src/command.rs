@@ -3,7 +3,8 @@
 mod archive;
 
 pub use archive::{
-    About, CausedBy, Complaint, Definitions, PlanRevision, PutArchive, Sight, StartFlow,
+    About, AcceptHistory, CausedBy, Complaint, Definitions, PlanRevision, PutArchive, Sight,
+    StartFlow,
 };
 
 use crate::address::{ItemAddress, TaskAddress};
@@ -192,11 +193,13 @@ pub enum Command {
         /// Which.
         archive: Name,
     },
-    /// Goes on with an archive that was stopped.
+    /// Looks again at an archive that was stopped.
     ResumeArchive {
         /// Which.
         archive: Name,
     },
+    /// Goes on with an archive that was stopped, with the history its repository has now.
+    AcceptHistory(AcceptHistory),
     /// A duty: somebody looked at an archive's repository.
     LookedAt {
         /// Which.

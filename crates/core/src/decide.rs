@@ -115,6 +115,7 @@ fn answer(desk: &mut Desk<'_>) -> Result<Reply, Stop> {
         Command::PutArchive(put) => archive::put(desk, put),
         Command::RemoveArchive { archive } => archive::remove(desk, archive),
         Command::ResumeArchive { archive } => archive::resume(desk, archive),
+        Command::AcceptHistory(accept) => archive::accept(desk, accept),
         Command::LookedAt { archive, sight } => archive::looked(desk, archive, sight),
         Command::NoticeRevision { archive, revision } => revision::notice(desk, archive, *revision),
         Command::PlanRevision(plan) => revision::plan(desk, plan),

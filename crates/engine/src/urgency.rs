@@ -78,6 +78,7 @@ impl Urgency {
             | Command::PutArchive(_)
             | Command::RemoveArchive { .. }
             | Command::ResumeArchive { .. }
+            | Command::AcceptHistory(_)
             | Command::SkipRevision { .. }
             | Command::RevokeKey { .. }
             | Command::OfferSession { .. }
@@ -146,6 +147,7 @@ pub(crate) fn needs_room(command: &Command) -> bool {
         | Command::ChangeKey(_)
         | Command::RemoveArchive { .. }
         | Command::ResumeArchive { .. }
+        | Command::AcceptHistory(_)
         | Command::LookedAt { .. }
         | Command::SkipRevision { .. }
         | Command::RevokeKey { .. }
@@ -208,6 +210,7 @@ pub(crate) fn text_bytes(command: &Command) -> usize {
         | Command::PutArchive(_)
         | Command::RemoveArchive { .. }
         | Command::ResumeArchive { .. }
+        | Command::AcceptHistory(_)
         | Command::LookedAt { .. }
         | Command::NoticeRevision { .. }
         | Command::SkipRevision { .. }

@@ -94,6 +94,7 @@ pub const RULES: &[Rule] = &[
     rule("PUT",    "/api/v1/archives/{archive}",             RULES_ALL,       Small),
     rule("DELETE", "/api/v1/archives/{archive}",             RULES_ALL,       Nothing),
     rule("POST",   "/api/v1/archives/{archive}/resume",      STEERS,          Small),
+    rule("POST",   "/api/v1/archives/{archive}/accept",      STEERS,          Small),
     rule("POST",   "/api/v1/archives/{archive}/skip",        STEERS,          Small),
     rule("POST",   "/api/v1/archives/{archive}/notices",     NOTIFIES,        Small),
     rule("POST",   "/api/v1/archives/{archive}/start",       SUBMITS,         Small),

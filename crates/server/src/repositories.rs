@@ -29,6 +29,17 @@ pub struct Found {
     pub branch: String,
 }
 
+/// What a repository has now, of an archive that was planned from it.
+#[derive(Clone, Debug)]
+pub struct Past {
+    /// Its youngest revision, 0 when there is none.
+    pub youngest: i64,
+    /// What tells it from another one at the same place.
+    pub identity: String,
+    /// What it calls the planned revision; empty where numbers say enough, or when there is none.
+    pub id: String,
+}
+
 /// Repositories, for questions that only they can answer. The text of an error is for people.
 pub trait Repositories: Send + Sync + fmt::Debug {
     /// There is news of an archive.
@@ -36,6 +47,9 @@ pub trait Repositories: Send + Sync + fmt::Debug {
 
     /// Whether a repository is there and can be read.
     fn find(&self, wish: &Wish) -> Result<Found, String>;
+
+    /// The history of an archive's repository as it is now, whatever was planned from it.
+    fn past(&self, archive: &Archive) -> Result<Past, String>;
 
     /// The definitions at a revision; `id` is what the repository calls it.
     fn definitions(
@@ -62,6 +76,10 @@ impl Repositories for Nothing {
     fn news(&self, _: &Name, _: Option<i64>, _: &Name) {}
 
     fn find(&self, _: &Wish) -> Result<Found, String> {
+        Err(NONE.to_owned())
+    }
+
+    fn past(&self, _: &Archive) -> Result<Past, String> {
         Err(NONE.to_owned())
     }
 

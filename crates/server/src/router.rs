@@ -45,6 +45,7 @@ pub fn router(app: App) -> Router {
             get(archive::show).put(archive::put).delete(archive::remove),
         )
         .route("/api/v1/archives/{archive}/resume", post(archive::resume))
+        .route("/api/v1/archives/{archive}/accept", post(archive::accept))
         .route("/api/v1/archives/{archive}/skip", post(archive::skip))
         .route("/api/v1/archives/{archive}/notices", post(archive::notice))
         .route("/api/v1/archives/{archive}/start", post(archive::start))

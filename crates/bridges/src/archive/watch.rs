@@ -94,7 +94,7 @@ struct Turn {
     /// Revisions that were noticed, and by whom.
     notices: BTreeMap<i64, Name>,
     /// The definitions at the planned revision.
-    known: Option<(i64, Arc<Definitions>)>,
+    known: Option<Known>,
     /// Somebody said that there is news.
     rung: bool,
     /// Where it is, as of the last list.
@@ -327,10 +327,13 @@ impl Round {
         let repository = open(&place_of(row), &self.options.limits)?;
         let known = Point { number: row.planned, id: row.planned_id.to_string() };
         let seen = repository.look(&known, REVISIONS_MAX)?;
+        // Of another history nothing is known, though its revisions have the same numbers.
+        let same = |k: &Known| k.at == known && k.identity == seen.identity;
+        came.known = came.known.take().filter(|k| same(k) && seen.youngest >= row.planned);
         let identity: Text = seen.identity.as_str().into();
         let is_news = row.state != ArchiveState::Watched
             || row.youngest < seen.youngest
-            || (row.has_planned() && row.planned > seen.youngest)
+            || row.is_cut_by(seen.youngest)
             || row.identity != identity;
         if is_news {
             let sight = Sight::Youngest { revision: seen.youngest, identity };
@@ -346,7 +349,7 @@ impl Round {
             self.tell(by, command);
         }
         for point in &seen.next {
-            let plan = self.read(name, repository.as_ref(), point, &mut came.known);
+            let plan = self.read(name, repository.as_ref(), point, &seen.identity, &mut came.known);
             let plan = plan.map_err(|trouble| at_revision(point, trouble))?;
             if !self.tell(&actor, Command::PlanRevision(Box::new(plan))) {
                 // Stopped, full, or ending: the next visit sees what is left to do.
@@ -366,15 +369,17 @@ impl Round {
         name: &Name,
         repository: &dyn Repository,
         point: &Point,
-        known: &mut Option<(i64, Arc<Definitions>)>,
+        identity: &str,
+        known: &mut Option<Known>,
     ) -> Result<PlanRevision, Trouble> {
         let (about, changes) = repository.about(point)?;
-        let before = known.take().filter(|(n, _)| n + 1 == point.number && !touches(&changes));
-        let definitions = match before {
-            Some((_, definitions)) => definitions,
+        let is_next = |known: &Known| known.at.number + 1 == point.number;
+        let definitions = match known.take().filter(|k| is_next(k) && !touches(&changes)) {
+            Some(known) => known.definitions,
             None => Arc::new(definitions::read(&repository.files(point, FOLDER)?)),
         };
-        *known = Some((point.number, Arc::clone(&definitions)));
+        let (identity, at) = (identity.to_owned(), point.clone());
+        *known = Some(Known { identity, at, definitions: Arc::clone(&definitions) });
         Ok(PlanRevision {
             archive: name.clone(),
             revision: point.number,
@@ -384,11 +389,19 @@ impl Round {
     }
 }
 
+/// The definitions at a revision of a repository.
+#[derive(Debug)]
+struct Known {
+    identity: String,
+    at: Point,
+    definitions: Arc<Definitions>,
+}
+
 /// What a visit begins with.
 struct Visit {
     began: Instant,
     notices: BTreeMap<i64, Name>,
-    known: Option<(i64, Arc<Definitions>)>,
+    known: Option<Known>,
     place: Option<Place>,
     calm: Option<(Stamp, u32)>,
 }
@@ -398,7 +411,7 @@ struct Came {
     began: Instant,
     failed: bool,
     more: bool,
-    known: Option<(i64, Arc<Definitions>)>,
+    known: Option<Known>,
     calm: Option<(Stamp, u32)>,
 }
 

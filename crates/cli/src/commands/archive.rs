@@ -8,7 +8,7 @@ use std::process::ExitCode;
 
 use armarius_wire::client::segment;
 use armarius_wire::v1::Page;
-use armarius_wire::v1::archive::{Archive, Put, Skip};
+use armarius_wire::v1::archive::{Accept, Accepted, Archive, Put, Skip};
 
 use crate::connect::{Connection, Steering, Way};
 use crate::paper;
@@ -93,10 +93,16 @@ enum Verb {
         #[command(flatten)]
         steering: Steering,
     },
-    /// Goes on with an archive that was stopped because its history changed
+    /// Looks again at an archive that was stopped because its history changed
     Resume {
         /// Its name
         name: String,
+        /// Take the history as it is now: what was planned stays, planning goes on behind it
+        #[arg(long, requires = "reason")]
+        accept: bool,
+        /// Why it is accepted
+        #[arg(long, requires = "accept")]
+        reason: Option<String>,
         #[command(flatten)]
         steering: Steering,
     },
@@ -135,11 +141,16 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
                 eprintln!("revision {revision} of {name} is passed over");
             }
         }
-        Verb::Resume { name, steering } => {
+        Verb::Resume { name, reason: Some(reason), steering, .. } => {
+            accept(&name, &Accept { reason }, &steering)?;
+        }
+        Verb::Resume { name, reason: None, steering, .. } => {
             let path = format!("{}/resume", at(&name));
             if !steering.only_told(Way::Post, &path, &serde_json::json!({}))? {
                 steering.connection.client()?.tell(&path, &serde_json::json!({}))?;
-                eprintln!("archive {name} goes on");
+                eprintln!("archive {name} is looked at again");
+                eprintln!("if its history still differs from what was planned, it stops again:");
+                eprintln!("`armarius archive resume {name} --accept --reason …` takes it as it is");
             }
         }
         Verb::Remove { name, steering } => {
@@ -183,6 +194,30 @@ fn add(name: &str, put: &Put, steering: &Steering) -> anyhow::Result<()> {
     Ok(())
 }
 
+fn accept(name: &str, accept: &Accept, steering: &Steering) -> anyhow::Result<()> {
+    let path = format!("{}/accept", at(name));
+    if steering.only_told(Way::Post, &path, accept)? {
+        return Ok(());
+    }
+    let accepted: Accepted = steering.connection.client()?.post(&path, accept)?;
+    paper::show(steering.connection.json, &accepted, |told| goes_on(name, told))
+}
+
+fn goes_on(name: &str, told: &Accepted) -> String {
+    let Accepted { planned, youngest, was, is } = told;
+    let mut text = format!("the history of archive {name} is accepted as it is now\n");
+    if was != is && !is.is_empty() {
+        text.push_str(&format!("revision {planned} was {was}, it is {is}\n"));
+    }
+    text.push_str(&format!("revisions up to {planned} stay as they were planned\n"));
+    text.push_str(&if youngest < planned {
+        format!("the repository has {youngest}: it goes on when there are more than {planned}\n")
+    } else {
+        format!("it goes on with revision {}\n", planned.saturating_add(1))
+    });
+    text
+}
+
 fn list(archives: &[Archive]) -> String {
     let row = |a: &Archive| {
         let awaiting = a.awaiting.as_ref().map(|w| w.revision.to_string()).unwrap_or_default();
@@ -224,6 +259,10 @@ fn show(a: &Archive) -> String {
     }
     pairs.push(("trusted", if a.trusted { "yes" } else { "no, nothing runs" }.to_owned()));
     pairs.push(("revisions", format!("{} to {}, planned up to {}", a.from, a.youngest, a.planned)));
+    if a.youngest < a.planned {
+        let text = format!("more than {} revisions; a shorter history was accepted", a.planned);
+        pairs.push(("awaiting", text));
+    }
     if let Some(awaiting) = &a.awaiting {
         let text = format!("revision {} since {}", awaiting.revision, awaiting.since);
         pairs.push(("awaiting", text));

@@ -330,6 +330,34 @@ fn definitions_are_those_of_their_revision_and_wrong_ones_stop_nobody() {
     lab.ok(&["commit", "books", "7"]);
     lab.until("the archive is stopped", || archive(&lab)["state"] == "stopped");
     assert!(archive(&lab)["reason"].as_str().unwrap().contains("revision 3"), "{}", archive(&lab));
+    let said = lab.say(&["archive", "resume", "books"]);
+    assert!(said.code == 0 && said.err.contains("--accept"), "{}", said.err);
+    lab.until("it is stopped again", || archive(&lab)["state"] == "stopped");
+    // Taken as it is, two revisions long, it waits for a fourth.
+    let accept = ["archive", "resume", "books", "--accept", "--reason", "tidied"];
+    let told = lab.ok(&accept);
+    assert!(told.contains("has 2: it goes on when there are more than 3"), "{told}");
+    assert!(lab.say(&accept).err.contains("is not stopped"));
+    let shown = lab.ok(&["archive", "show", "books"]);
+    assert!(shown.contains("more than 3 revisions"), "{shown}");
+    repo.commit(&work, &[("_workflows/other.yaml", manual)], "three again");
+    let next = "- name: other-index\n  command: [\"true\"]\n";
+    repo.commit(&work, &[("_workflows/main.yaml", next)], "four");
+    wait_planned(&lab, 4);
+    lab.until("revision 4 is done", || revision(&lab, 4)["state"] == "done");
+    assert_eq!(state(&lab, 4, "other-index"), "done");
+    // Of the same length, or longer, it goes on with the next.
+    run("git", &["commit", "-q", "--amend", "-m", "five at once"], &work);
+    run("git", &["push", "-q", "-f", "origin", "main"], &work);
+    repo.commit(&work, &[("a.txt", "5")], "five");
+    lab.ok(&["commit", "books", "5"]);
+    lab.until("the archive is stopped", || archive(&lab)["state"] == "stopped");
+    let told = lab.json(&accept);
+    assert_ne!(told["was"], told["is"], "{told}");
+    wait_planned(&lab, 5);
+    let events = lab.json(&["item", "events", "books/collection/books"]).to_string();
+    assert!(events.contains("archive.accepted") && events.contains("tidied"), "{events}");
+    assert_eq!(archive(&lab)["state"], "watched");
 }
 
 #[test]

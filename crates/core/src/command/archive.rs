@@ -38,6 +38,24 @@ pub enum Sight {
     Rewritten(Text),
 }
 
+/// The history of a stopped archive, to be taken as it is now.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AcceptHistory {
+    /// The archive.
+    pub archive: Name,
+    /// Why.
+    pub reason: Text,
+    /// The planned revision, as it was when the repository was read.
+    pub planned: i64,
+    /// The youngest revision of the repository; it may be below the planned one.
+    pub youngest: i64,
+    /// What tells this repository from another one at the same place.
+    pub identity: Text,
+    /// What the repository now calls the planned revision; empty where numbers say enough, or
+    /// when there is none.
+    pub id: Text,
+}
+
 /// A revision to be planned from what the repository holds at it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlanRevision {

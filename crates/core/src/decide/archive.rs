@@ -4,11 +4,11 @@
 //! is decided what that means.
 
 use super::desk::{
-    ARCHIVE_PUT, ARCHIVE_REACHED, ARCHIVE_REMOVED, ARCHIVE_RESUMED, ARCHIVE_STOPPED,
-    ARCHIVE_UNREACHABLE, Desk, Fact, Rule,
+    ARCHIVE_ACCEPTED, ARCHIVE_PUT, ARCHIVE_REACHED, ARCHIVE_REMOVED, ARCHIVE_RESUMED,
+    ARCHIVE_STOPPED, ARCHIVE_UNREACHABLE, Desk, Fact, Rule,
 };
 use super::flow;
-use crate::command::{PutArchive, Sight};
+use crate::command::{AcceptHistory, PutArchive, Sight};
 use crate::flow::codec::COMMIT;
 use crate::flow::{Action, Flow, On, RUN_MILESTONE, Step};
 use crate::ids::{CollectionId, FlowId, Time};
@@ -129,16 +129,56 @@ pub(super) fn remove(desk: &mut Desk<'_>, archive: &Name) -> Rule<Reply> {
     Ok(Reply::Ok)
 }
 
+/// The archive is looked at again. If its history is still another one, it stops again.
 pub(super) fn resume(desk: &mut Desk<'_>, archive: &Name) -> Rule<Reply> {
-    let row = desk.archive(archive)?.clone();
+    let row = Archive { state: ArchiveState::Watched, ..stopped(desk, archive)? };
+    let row = Archive { reason: Text::from(""), since: desk.now(), ..row };
+    desk.tell_archive(&row, &ARCHIVE_RESUMED, None)?;
+    desk.view.archives.put(row.collection, row);
+    Ok(Reply::Ok)
+}
+
+/// The history is taken as it is now. What was planned stays as it is recorded; planning goes on
+/// behind it, with the first revision that has a higher number than the planned one.
+pub(super) fn accept(desk: &mut Desk<'_>, accept: &AcceptHistory) -> Rule<Reply> {
+    check("reason", &accept.reason, 1, REASON_BYTES_MAX)?;
+    check("identity", &accept.identity, 0, PLACE_BYTES_MAX)?;
+    check("id of the revision", &accept.id, 0, PLACE_BYTES_MAX)?;
+    let old = stopped(desk, &accept.archive)?;
+    if accept.planned != old.planned {
+        let why = format!("revision {} was planned meanwhile", old.planned);
+        return Err(Refusal::new(Code::WrongState, why).hint("look at it again first").into());
+    }
+    let mut row = Archive {
+        identity: accept.identity.clone(),
+        planned_id: accept.id.clone(),
+        state: ArchiveState::Watched,
+        reason: Text::from(""),
+        since: desk.now(),
+        ..old.clone()
+    };
+    desk.heard_of(&mut row, |row| row.youngest = accept.youngest);
+    let detail = serde_json::json!({
+        "reason": &*accept.reason, "stopped_because": &*old.reason,
+        "planned": row.planned, "youngest": row.youngest,
+        "id": { "was": &*old.planned_id, "is": &*row.planned_id },
+        "identity": { "was": &*old.identity, "is": &*row.identity },
+    });
+    desk.tell_archive(&row, &ARCHIVE_ACCEPTED, Some(detail.to_string().into()))?;
+    desk.view.archives.put(row.collection, row);
+    Ok(Reply::Ok)
+}
+
+/// An archive that somebody has to decide about.
+fn stopped(desk: &Desk<'_>, archive: &Name) -> Rule<Archive> {
+    let row = desk.archive(archive)?;
     match row.state {
-        ArchiveState::Watched | ArchiveState::Unreachable | ArchiveState::Removed => Ok(Reply::Ok),
-        ArchiveState::Stopped => {
-            let (state, reason) = (ArchiveState::Watched, Text::from(""));
-            let row = Archive { state, reason, since: desk.now(), ..row };
-            desk.tell_archive(&row, &ARCHIVE_RESUMED, None)?;
-            desk.view.archives.put(row.collection, row);
-            Ok(Reply::Ok)
+        ArchiveState::Stopped => Ok(row.clone()),
+        ArchiveState::Watched | ArchiveState::Unreachable | ArchiveState::Removed => {
+            let why = format!("archive {archive} is not stopped, it is {}", row.state.as_str());
+            let hint =
+                "there is nothing to resume; `armarius archive show` tells what it waits for";
+            Err(Refusal::new(Code::WrongState, why).hint(hint).into())
         }
     }
 }
@@ -182,8 +222,10 @@ fn strange(row: &Archive, youngest: i64, identity: &str) -> Option<String> {
             row.place, row.identity
         ));
     }
-    (youngest < row.planned).then(|| {
-        format!("the repository has revisions up to {youngest}, but {} is planned", row.planned)
+    row.is_cut_by(youngest).then(|| {
+        let had = row.planned.min(row.youngest);
+        let was = if had == row.planned { "is planned" } else { "was there" };
+        format!("the repository has revisions up to {youngest}, but {had} {was}")
     })
 }
 

@@ -93,6 +93,7 @@ event_names! {
     ARCHIVE_UNREACHABLE = "archive.unreachable",
     ARCHIVE_STOPPED = "archive.stopped",
     ARCHIVE_RESUMED = "archive.resumed",
+    ARCHIVE_ACCEPTED = "archive.accepted",
     ARCHIVE_REMOVED = "archive.removed",
     REVISION_SEEN = "revision.seen",
     REVISION_PLANNED = "revision.planned",

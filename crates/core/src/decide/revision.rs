@@ -489,7 +489,7 @@ fn watched<'d>(desk: &'d Desk<'_>, archive: &Name) -> Rule<&'d Archive> {
             Code::WrongState,
             format!("archive {archive} is stopped: {}", row.reason),
         )
-        .hint("see to the repository, then `armarius archive resume`")
+        .hint("see to the repository, then `armarius archive resume`, or take it with --accept")
         .into()),
     }
 }

@@ -20,7 +20,8 @@ pub struct Archive {
     pub trusted: bool,
     /// What tells this repository from another one at the same place; empty before the first look.
     pub identity: Text,
-    /// The youngest revision anybody has seen; below `first` when there is none.
+    /// The youngest revision anybody has seen; below `first` when there is none, and below
+    /// `planned` only when a shorter history was accepted.
     pub youngest: i64,
     /// The youngest revision a notice spoke of.
     pub noticed: i64,
@@ -99,6 +100,12 @@ impl Archive {
     #[must_use]
     pub fn has_planned(&self) -> bool {
         self.planned >= self.first
+    }
+
+    /// Whether a repository with revisions up to this one has lost some.
+    #[must_use]
+    pub fn is_cut_by(&self, youngest: i64) -> bool {
+        self.has_planned() && youngest < self.planned.min(self.youngest)
     }
 
     /// The revision that is awaited, and since when, if any is.

@@ -225,7 +225,7 @@ impl Lab {
             "letters" => Ok(self.letters()),
             "elsewhere" => self.elsewhere(&words),
             "archive" | "define" | "notice" | "look" | "plan" | "invalid" | "pass-over"
-            | "start" | "awaiting" | "stands" | "told" | "resume" | "unwatch" => {
+            | "start" | "awaiting" | "stands" | "told" | "accept" | "resume" | "unwatch" => {
                 self.revise(verb, rest, &words)
             }
             _ => self.operate(verb, &words),

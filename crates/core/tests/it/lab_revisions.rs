@@ -9,6 +9,7 @@
 //!                                     what a look at the repository showed
 //! plan N [author=A] [paths=P,…] [depth=D]
 //! invalid N                           its definitions cannot be read
+//! accept N [id=I]                     an operator takes the history as it is, N revisions long
 //! pass-over N                         an operator skips it
 //! start FLOW N
 //! awaiting                            what the archive waits for
@@ -17,7 +18,8 @@
 //! ```
 
 use armarius_core::command::{
-    About, CausedBy, Complaint, Definitions, PlanRevision, PutArchive, Sight, StartFlow,
+    About, AcceptHistory, CausedBy, Complaint, Definitions, PlanRevision, PutArchive, Sight,
+    StartFlow,
 };
 use armarius_core::rows::{Archive, ArchiveKind, ArchiveState};
 use armarius_core::text::{Name, Text};
@@ -82,6 +84,7 @@ impl Lab {
                 },
                 payload: "".into(),
             })),
+            "accept" => self.accepted(number(0), option(words, "id").unwrap_or("")),
             "resume" => Command::ResumeArchive { archive: archive() },
             "unwatch" => Command::RemoveArchive { archive: archive() },
             other => panic!("what is {other}?"),
@@ -91,6 +94,17 @@ impl Lab {
             Reply::Item { fresh: false, .. } => "known".into(),
             Reply::Round { round, .. } => format!("round {round}"),
             _ => "ok".into(),
+        })
+    }
+
+    fn accepted(&self, youngest: i64, id: &str) -> Command {
+        Command::AcceptHistory(AcceptHistory {
+            archive: Name::trusted("c"),
+            reason: "the branch was tidied".into(),
+            planned: self.archive_row().planned,
+            youngest,
+            identity: "one".into(),
+            id: id.into(),
         })
     }
 

@@ -404,6 +404,7 @@ fn a_repository_that_changed_its_past_stops_its_archive() {
             notice 2 -> no: wrong-state
             claim w -> f.a@rev-1
             resume
+            resume -> no: wrong-state
             plan 2 -> new"
         ))
         .check_history();
@@ -420,6 +421,64 @@ fn a_repository_that_changed_its_past_stops_its_archive() {
         plan 1
         awaiting -> revision 2 since 1000",
     );
+}
+
+/// An operator takes a rewritten history as it is: what was planned stays, the next number is next.
+#[test]
+fn a_history_that_changed_can_be_accepted() {
+    let lab = check(
+        "archive
+        define f on=commit: a
+        look 3
+        plan 1
+        plan 2
+        accept 3 -> no: wrong-state
+        look rewritten
+        accept 3 id=b2
+        told -> put stopped accepted
+        stands -> watched since 1000
+        awaiting -> revision 3 since 1000
+        plan 2 -> known
+        plan 3 -> new
+        look 3
+        look 2
+        stands -> stopped since 1000: the repository has revisions up to 2, but 3 is planned",
+    );
+    lab.check_history();
+    let told = lab.events.iter().find(|event| event.name.as_str() == "archive.accepted");
+    let detail = told.and_then(|event| event.detail.clone()).expect("a detail");
+    assert!(detail.contains(r#""id":{"is":"b2","was":""}"#), "{detail}");
+    assert!(detail.contains("the branch was tidied"), "{detail}");
+    // A shorter one: nothing is awaited until there are more revisions than were planned.
+    let mut lab = check(
+        "archive
+        define f on=commit: a
+        look 5
+        plan 1
+        plan 2
+        plan 3
+        look 1
+        later 5
+        accept 1
+        stands -> watched since 1005
+        awaiting -> nothing
+        look 1
+        look 2
+        stands -> watched since 1005
+        look 1
+        stands -> stopped since 1005: the repository has revisions up to 1, but 2 was there
+        accept 1
+        look 3
+        awaiting -> nothing
+        later 5
+        look 4
+        awaiting -> revision 4 since 1010
+        plan 4 -> new
+        look 3
+        stands -> stopped since 1010: the repository has revisions up to 3, but 4 is planned",
+    );
+    lab.run("look replaced\naccept 4\nlook 4\nawaiting -> nothing");
+    lab.check_history();
 }
 
 /// The repository answers, but one of its revisions cannot be read, try after try.

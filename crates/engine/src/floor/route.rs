@@ -36,6 +36,7 @@ impl<'c> Whereabouts<'c> {
             | Command::NoticeRevision { archive: collection, .. }
             | Command::SkipRevision { archive: collection, .. }
             | Command::OpenBatch { collection, .. } => Self::Collection(collection),
+            Command::AcceptHistory(accept) => Self::Collection(&accept.archive),
             Command::PutArchive(put) => Self::Collection(&put.archive),
             Command::PlanRevision(plan) => Self::Collection(&plan.archive),
             Command::StartFlow(start) => Self::Collection(&start.archive),

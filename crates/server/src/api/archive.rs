@@ -1,6 +1,6 @@
 //! Archives: repositories whose revisions run their own workflows.
 
-use armarius_core::command::{Command, Definitions, PutArchive, StartFlow};
+use armarius_core::command::{AcceptHistory, Command, Definitions, PutArchive, StartFlow};
 use armarius_core::decide::revision_address;
 use armarius_core::flow::codec::COMMIT;
 use armarius_core::refusal::{Code, Refusal};
@@ -11,7 +11,9 @@ use armarius_core::text::{Name, Text};
 use armarius_core::view::View;
 use armarius_core::why::{Node, why_task};
 use armarius_wire::v1::Page;
-use armarius_wire::v1::archive::{Archive, Awaiting, Notice, Put, Skip, Start, Started};
+use armarius_wire::v1::archive::{
+    Accept, Accepted, Archive, Awaiting, Notice, Put, Skip, Start, Started,
+};
 use armarius_wire::v1::time;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
@@ -23,7 +25,7 @@ use crate::identity::within;
 use crate::keys::Caller;
 use crate::look::{Look, Lost, find_item};
 use crate::problem::{Answer, Fault, Own};
-use crate::repositories::{Repositories, Wish};
+use crate::repositories::{Past, Repositories, Wish};
 
 /// Archives of one list that are asked what holds them back.
 const HELD_BACK_MAX: usize = 50;
@@ -98,6 +100,44 @@ pub(crate) async fn resume(
     app.ask(&caller, Command::ResumeArchive { archive: archive.clone() }).await?;
     app.repositories().news(&archive, None, &caller.actor);
     Ok(super::done())
+}
+
+/// `POST /api/v1/archives/{archive}/accept`
+pub(crate) async fn accept(
+    State(app): State<App>,
+    caller: Caller,
+    Path(name): Path<String>,
+    Json(accept): Json<Accept>,
+) -> Answer {
+    let archive_name = Name::new(&name)?;
+    within(&caller, &archive_name)?;
+    let seen = caller.clone();
+    let row = app.look(move |look| archive(look, &seen, &name)).await?;
+    let (planned, before) = (row.planned, row.clone());
+    let past = app.beside(move |repositories| repositories.past(&row)).await?;
+    let Past { youngest, identity, id } = past;
+    let told = Accepted {
+        planned,
+        youngest,
+        was: either(&before.planned_id, &before.identity),
+        is: either(&id, &identity),
+    };
+    let command = Command::AcceptHistory(AcceptHistory {
+        archive: archive_name.clone(),
+        reason: accept.reason.into(),
+        planned,
+        youngest,
+        identity: identity.into(),
+        id: id.into(),
+    });
+    app.ask(&caller, command).await?;
+    app.repositories().news(&archive_name, None, &caller.actor);
+    Ok(json(StatusCode::OK, &told))
+}
+
+/// What a repository calls its revision, or where it counts them, what it calls itself.
+fn either(id: &str, identity: &str) -> String {
+    if id.is_empty() { identity } else { id }.to_owned()
 }
 
 /// `POST /api/v1/archives/{archive}/notices`: answered at once; the repository is read afterwards,

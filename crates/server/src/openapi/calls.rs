@@ -171,8 +171,16 @@ pub(super) const CALLS: &[Call] = &[
         .takes::<archive::Put>(),
     call(("DELETE", "/api/v1/archives/{archive}"), "removeArchive", "Watches it no more")
         .query(&[DRY]),
-    call(("POST", "/api/v1/archives/{archive}/resume"), "resumeArchive", "Goes on with it")
+    call(("POST", "/api/v1/archives/{archive}/resume"), "resumeArchive", "Looks at it again")
         .query(&[DRY]),
+    call(
+        ("POST", "/api/v1/archives/{archive}/accept"),
+        "acceptHistory",
+        "Goes on with a stopped archive, with the history its repository has now",
+    )
+    .query(&[DRY])
+    .takes::<archive::Accept>()
+    .gives::<archive::Accepted>(200, "How it goes on."),
     call(("POST", "/api/v1/archives/{archive}/skip"), "skipRevision", "Passes over a revision")
         .query(&[DRY])
         .takes::<archive::Skip>(),

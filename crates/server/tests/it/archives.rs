@@ -253,6 +253,9 @@ async fn what_is_awaited_is_said_and_skipped_by_name() {
     let form = "name=books";
     assert_eq!(browse(&lab, "POST", "/archive/resume", form, &headers).await.status, 303);
     assert_eq!(lab.get("/api/v1/archives/books").await.expect(200)["state"], "watched");
+    let again = lab.post("/api/v1/archives/books/resume", json!({})).await;
+    assert_eq!(again.problem(), (409, "wrong-state".to_owned()), "{}", again.text);
+    assert!(again.text.contains("is not stopped, it is watched"), "{}", again.text);
 }
 
 #[tokio::test]

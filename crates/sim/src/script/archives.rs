@@ -4,7 +4,8 @@
 use std::collections::VecDeque;
 
 use armarius_core::command::{
-    About, CausedBy, Command, Complaint, Definitions, PlanRevision, PutArchive, Sight, StartFlow,
+    About, AcceptHistory, CausedBy, Command, Complaint, Definitions, PlanRevision, PutArchive,
+    Sight, StartFlow,
 };
 use armarius_core::flow::{Flow, codec};
 use armarius_core::reply::Reply;
@@ -25,7 +26,8 @@ const FILES: [&str; 6] = [
         {"name":"COMMIT","run":"outside","depends":["PREV:send"]}]}"#,
     r#"{"name":"docs","on":{"commit":{"paths":["docs/**"],"ignore_authors":["robot"]}},
         "tasks":[{"name":"pdf","run":"outside","depends":["index"],"cancels":["PREV","PREV:index"]},
-        {"name":"draft","run":"outside","cancels":["pdf"]}]}"#,
+        {"name":"draft","run":"outside","cancels":["pdf"]},
+        {"name":"tidy","run":"outside","depends":[{"task":"pdf","on":"settled"}]}]}"#,
     r#"{"name":"nightly","on":{"schedule":{"cron":"* * * * *","tz":"UTC","overlap":"skip"}},
         "tasks":[{"name":"sweep","run":"outside"}]}"#,
     r#"{"name":"hand","tasks":[{"name":"sweep","run":"outside"}]}"#,
@@ -75,7 +77,8 @@ impl Script {
             Card::Watch => match self.dice.below(6) {
                 0 => Command::RemoveArchive { archive },
                 1 => put(false),
-                2 | 3 => Command::ResumeArchive { archive },
+                2 => Command::ResumeArchive { archive },
+                3 => self.accepted(),
                 _ => put(true),
             },
             _ => self.plan(),
@@ -124,6 +127,20 @@ impl Script {
             2 => Sight::Youngest { revision, identity: "another".into() },
             _ => Sight::Youngest { revision, identity: "one".into() },
         }
+    }
+
+    /// The history as it is now, perhaps a shorter one.
+    fn accepted(&mut self) -> Command {
+        let youngest = self.planned + self.dice.between(-2, 3);
+        let id = if youngest < self.planned { "" } else { "f00d" };
+        Command::AcceptHistory(AcceptHistory {
+            archive: name(),
+            reason: "looked at it".into(),
+            planned: self.planned,
+            youngest,
+            identity: ["one", "another"][self.dice.below(2)].into(),
+            id: id.into(),
+        })
     }
 
     fn started(&mut self) -> Command {

@@ -97,6 +97,29 @@ pub struct Skip {
     pub reason: String,
 }
 
+/// `POST /api/v1/archives/{archive}/accept`: the history of a stopped archive is taken as it is now.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Accept {
+    /// Why.
+    pub reason: String,
+}
+
+/// How an archive goes on whose history was accepted.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct Accepted {
+    /// Revisions up to this one stay as they were planned.
+    pub planned: i64,
+    /// The youngest revision of the repository; below `planned`, the archive waits for more.
+    pub youngest: i64,
+    /// What the planned revision was: its id, or that of the whole repository.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub was: String,
+    /// What it is now; empty when the repository has no such revision.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub is: String,
+}
+
 /// `POST /api/v1/archives/{archive}/start`: a flow is started at a revision.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
