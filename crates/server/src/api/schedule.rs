@@ -1,9 +1,12 @@
 //! Schedules: what fires by itself, and when.
 
+use std::collections::BTreeMap;
+
 use armarius_core::flow::{Missed, Overlap};
-use armarius_core::ids::Time;
-use armarius_core::rows;
-use armarius_core::view::{Stop, View};
+use armarius_core::ids::{FlowId, QueueId, ScheduleId, TaskId, Time};
+use armarius_core::rows::{self, TaskKey};
+use armarius_core::text::Text;
+use armarius_core::view::{Need, Stop, View};
 use armarius_engine::calendar;
 use armarius_wire::v1::schedule::Schedule;
 use armarius_wire::v1::{Page, time};
@@ -14,7 +17,7 @@ use serde::Deserialize;
 use crate::app::App;
 use crate::body::{Params, json};
 use crate::keys::Caller;
-use crate::look::item_address;
+use crate::look::{Look, Lost, item_address};
 use crate::problem::Answer;
 
 /// Which schedules.
@@ -33,10 +36,17 @@ pub(crate) async fn list(
     let now = super::now();
     let mut entries = app
         .look(move |look| {
+            let all = look.view.schedules.iter().map(|(_, schedule)| schedule);
+            let all: Vec<rows::Schedule> = all.filter(|s| !s.removed).cloned().collect();
+            let needs = all.iter().filter_map(|s| look.view.items.missing(&s.item));
+            let needs: Vec<Need> = needs.collect();
+            look.load(&needs)?;
+            let fired = fired(look, &all)?;
             look.ask(|view| {
                 let mut shown = Vec::new();
-                for (_, schedule) in view.schedules.iter().filter(|(_, s)| !s.removed) {
-                    let Some(one) = show(view, schedule, now)? else { continue };
+                for schedule in &all {
+                    let last = fired.get(&schedule.id).copied();
+                    let Some(one) = show(view, schedule, last, now)? else { continue };
                     let is_wanted = wanted.collection.as_ref().is_none_or(|c| *c == one.collection);
                     if is_wanted && caller.may(&one.collection) {
                         shown.push(one);
@@ -50,7 +60,51 @@ pub(crate) async fn list(
     Ok(json(StatusCode::OK, &Page { entries, next: None }))
 }
 
-fn show(view: &View, schedule: &rows::Schedule, now: Time) -> Result<Option<Schedule>, Stop> {
+/// What is read of the payload of work that a schedule gave.
+#[derive(Deserialize)]
+struct Payload {
+    slot_us: i64,
+}
+
+/// The slot of each schedule that fired last, as the work it gave says. The row's own slot moves
+/// without firing, too: when it is missed, and when the calendar is a new one.
+fn fired(
+    look: &mut Look<'_>,
+    schedules: &[rows::Schedule],
+) -> Result<BTreeMap<ScheduleId, Time>, Lost> {
+    let mut queues: BTreeMap<FlowId, Vec<QueueId>> = BTreeMap::new();
+    for (id, queue) in look.view.queues.iter() {
+        queues.entry(queue.flow).or_default().push(*id);
+    }
+    let mut keys = Vec::new();
+    for schedule in schedules.iter().filter(|s| s.last_round > 0) {
+        for queue in queues.get(&schedule.flow).into_iter().flatten().copied() {
+            let (item, round) = (schedule.item, schedule.last_round);
+            keys.push((schedule.id, TaskKey { item, queue, part: Text::from(""), round }));
+        }
+    }
+    let needs: Vec<Need> =
+        keys.iter().filter_map(|(_, key)| look.view.task_keys.missing(key)).collect();
+    look.load(&needs)?;
+    let task = |key| look.view.task_keys.get(key).ok().flatten().copied();
+    let tasks: Vec<(ScheduleId, TaskId)> =
+        keys.iter().filter_map(|(id, key)| Some((*id, task(key)?))).collect();
+    let needs: Vec<Need> =
+        tasks.iter().filter_map(|(_, task)| look.view.bodies.missing(task)).collect();
+    look.load(&needs)?;
+    let slot = |task| {
+        let body = look.view.bodies.get(task).ok().flatten()?;
+        serde_json::from_str(&body.payload).ok().map(|payload: Payload| Time(payload.slot_us))
+    };
+    Ok(tasks.iter().filter_map(|(id, task)| Some((*id, slot(task)?))).collect())
+}
+
+fn show(
+    view: &View,
+    schedule: &rows::Schedule,
+    last: Option<Time>,
+    now: Time,
+) -> Result<Option<Schedule>, Stop> {
     let Some(flow) = view.flows.get(&schedule.flow)? else { return Ok(None) };
     let Some(home) = view.collections.get(&flow.collection)? else { return Ok(None) };
     let calendar = &schedule.calendar;
@@ -74,7 +128,7 @@ fn show(view: &View, schedule: &rows::Schedule, now: Time) -> Result<Option<Sche
             Overlap::Replace => "replace",
         }
         .to_owned(),
-        last: (schedule.last_round > 0).then(|| time::text(schedule.last_slot)),
+        last: last.map(time::text),
         next: next.map(time::text),
     }))
 }

@@ -1,7 +1,11 @@
 //! Dry runs tell what would happen, and nothing happens.
 
+use armarius_core::command::Command;
+use armarius_core::ids::ScheduleId;
+use armarius_engine::clock::{Clock as _, SystemClock};
 use armarius_server::access::{RULES, Who};
 use armarius_wire::v1::key::Role;
+use armarius_wire::v1::time;
 use serde_json::{Value, json};
 
 use crate::lab::{Lab, request};
@@ -129,6 +133,18 @@ async fn schedules_say_when_they_fire_next() {
     let one = &page["entries"][0];
     assert_eq!((&one["flow"], &one["cron"]), (&"nightly".into(), &"30 2 * * *".into()));
     assert!(one["next"].as_str().unwrap().contains(":30:00Z"), "{one}");
+    // What fired last is told, and not when somebody changed the calendar.
+    assert!(one["last"].is_null(), "{one}");
+    let slot = SystemClock::default().wall();
+    lab.tell(Command::Fire { schedule: ScheduleId(1), slots: vec![slot] });
+    let last = time::text(slot);
+    let page = lab.get("/api/v1/schedules?collection=maps").await.expect(200);
+    assert_eq!(page["entries"][0]["last"], last.as_str(), "{page}");
+    let path = "/api/v1/flows/maps/nightly";
+    lab.call(&lab.admin, "DELETE", path, json!({})).await.expect(204);
+    lab.flow("maps", "nightly", text).await.expect(200);
+    let page = lab.get("/api/v1/schedules?collection=maps").await.expect(200);
+    assert_eq!(page["entries"][0]["last"], last.as_str(), "{page}");
     let none = lab.get("/api/v1/schedules?collection=books").await.expect(200);
     assert_eq!(none["entries"], json!([]));
 }
