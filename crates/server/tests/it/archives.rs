@@ -281,3 +281,41 @@ async fn an_archive_that_a_failed_task_stops_says_so_everywhere() {
     let list = page(&lab, &cookie, "/archives").await;
     assert!(list.contains("1 in need of somebody"), "{list}");
 }
+
+/// What is started on a revision later has an end of its own.
+#[tokio::test]
+async fn a_revision_stands_as_the_work_of_its_commit_does() {
+    let lab = Lab::new();
+    plan(&lab, "books", 1, "book");
+    let stands =
+        async || lab.get("/api/v1/archives/books/revisions/1").await.expect(200)["state"].clone();
+    for step in ["main.index", "main.book"] {
+        assert_eq!(stands().await, "open");
+        end(&lab, step, "success").await;
+    }
+    assert_eq!(stands().await, "done");
+    plan(&lab, "books", 2, "book");
+    end(&lab, "main.index", "permanent").await;
+    let second = lab.get("/api/v1/archives/books/revisions/2").await.expect(200);
+    assert_eq!(second["state"], "failed", "{second}");
+    let mut sweep = Flow::manual(Name::trusted("sweep"));
+    sweep.tasks = vec![Step::outside(Name::trusted("floor"))];
+    for flow in [sweep, flow("book")] {
+        let (archive, payload) = (Name::trusted("books"), "".into());
+        let start = StartFlow { archive, revision: 1, flow, payload };
+        lab.tell(Command::StartFlow(Box::new(start)));
+    }
+    assert_eq!(stands().await, "done");
+    end(&lab, "sweep.floor", "permanent").await;
+    end(&lab, "main.index", "permanent").await;
+    assert_eq!(stands().await, "done");
+}
+
+/// Takes the next task of a step and ends it.
+async fn end(lab: &Lab, step: &str, outcome: &str) {
+    let claim = json!({ "worker": "w", "steps": [step] });
+    let granted = lab.post("/api/v1/claims", claim).await.expect(200);
+    let report = json!([{ "lease": granted["lease"], "task": granted["tasks"][0]["task"],
+        "token": granted["tasks"][0]["token"], "outcome": outcome }]);
+    lab.post("/api/v1/reports", report).await.expect(200);
+}
