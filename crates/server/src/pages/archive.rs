@@ -125,11 +125,20 @@ pub(super) fn state(archive: &Archive) -> Markup {
             " " (badge_as(Stands::Failed, "held back")) " " (archive.held_back)
         }
         @for failed in &archive.behind {
-            " " (badge_as(Stands::Failed, "behind")) " " (failed) " failed; later revisions wait \
-            for it to be retried or skipped"
+            " " (badge_as(Stands::Failed, "behind")) " " (revision_of(archive, failed))
+            " failed; later revisions wait for it to be retried or skipped"
         }
         @if !archive.trusted { " " (badge_as(Stands::Held, "not trusted")) }
     }
+}
+
+/// `NAME@REVISION`, leading to that revision.
+fn revision_of(archive: &Archive, task: &str) -> Markup {
+    let number = task.rsplit_once('@').and_then(|(_, number)| number.parse().ok());
+    html! { @match number {
+        Some(number) => a href=(revision_href(&archive.name, number)) { (task) },
+        None => (task),
+    } }
 }
 
 /// A form about an archive, with one button.

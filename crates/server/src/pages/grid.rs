@@ -321,7 +321,7 @@ fn cell(planned: &Planned, place: usize, edges: &Edges) -> Markup {
 /// Why there is a task that the commit itself did not bring.
 pub(super) fn occasion(task: &Task) -> Option<Markup> {
     match task.trigger.as_str() {
-        "schedule" => Some(html! { "for " (ago(&task.slot)) }),
+        "schedule" => Some(html! { "due " (ago(&task.slot)) }),
         "manual" => Some(html! { "started by " (task.started_by) }),
         _ => None,
     }

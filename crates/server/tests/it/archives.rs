@@ -124,7 +124,7 @@ async fn who_waits_behind_a_failed_task_of_an_earlier_revision_says_so() {
     let archives = page(&lab, &cookie, "/archives").await;
     assert!(archives.contains("1 in need of somebody"), "{archives}");
     let grid = page(&lab, &cookie, "/archive?name=books").await;
-    assert!(grid.contains("index@1 failed") && grid.contains("behind r1 index"), "{grid}");
+    assert!(grid.contains("index@1</a> failed") && grid.contains("behind r1 index"), "{grid}");
     // Skipping it tells why, and its run stays what it was.
     let before = told(&lab, 1, "index").await;
     let skip = json!({ "reason": "a bad scan" });

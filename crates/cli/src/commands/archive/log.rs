@@ -84,7 +84,7 @@ fn why(task: &Task) -> String {
         (by, _) => words.push(format!("superseded by {by}")),
     }
     match task.trigger.as_str() {
-        "schedule" => words.push(format!("for {}", task.slot)),
+        "schedule" => words.push(format!("due {}", task.slot)),
         "manual" => {
             let params = task.params.as_ref().map(|params| format!(" with {params}"));
             words.push(format!("started by {}{}", task.started_by, params.unwrap_or_default()));
@@ -137,7 +137,7 @@ pub(crate) fn revision_text(revision: &Revision, changed: &str) -> String {
     }
     let mut text = paper::pairs(&pairs);
     if !r.message.is_empty() {
-        text.push_str(&format!("\n{}\n", paper::clean(&r.message)));
+        text.push_str(&format!("\n{}\n", paper::clean(r.message.trim_end())));
     }
     for path in changed.lines().take(PATHS_MAX) {
         text.push_str(&format!("\n  {}", paper::clean(path)));
@@ -149,7 +149,7 @@ pub(crate) fn revision_text(revision: &Revision, changed: &str) -> String {
         text.push('\n');
     }
     for remark in &r.remarks {
-        text.push_str(&format!("\n{}", paper::clean(remark)));
+        text.push_str(&format!("\n{}\n", paper::clean(remark)));
     }
     let ink = Ink::of_stdout();
     let number = |task: &Task| {
@@ -158,6 +158,6 @@ pub(crate) fn revision_text(revision: &Revision, changed: &str) -> String {
     };
     let rows: Vec<[String; 7]> = r.tasks.iter().map(number).collect();
     let head = ["number", "task", "state", "why", "started", "took", "who"];
-    text.push_str(&format!("\n\n{}", paper::table(head, rows)));
+    text.push_str(&format!("\n{}", paper::table(head, rows)));
     text
 }
