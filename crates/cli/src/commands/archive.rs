@@ -2,6 +2,7 @@
 
 mod hook;
 mod log;
+mod script;
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -72,15 +73,7 @@ enum Verb {
         connection: Connection,
     },
     /// Prints the hook that tells the server about commits, or installs it
-    Hook {
-        /// Its name
-        name: String,
-        /// Install it, with a key that may do nothing but notify
-        #[arg(long)]
-        install: bool,
-        #[command(flatten)]
-        connection: Connection,
-    },
+    Hook(hook::Args),
     /// Passes over the revision that is awaited: nothing of it runs
     Skip {
         /// Its name
@@ -106,7 +99,7 @@ enum Verb {
         #[command(flatten)]
         steering: Steering,
     },
-    /// Watches it no more; its history stays, what is open goes on
+    /// Watches it no more and takes its hook away; its history stays, what is open goes on
     Remove {
         /// Its name
         name: String,
@@ -133,7 +126,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
         Verb::Log { name, max, before, connection } => {
             log::run(&at(&name), max, before, &connection)?;
         }
-        Verb::Hook { name, install, connection } => hook::run(&name, install, &connection)?,
+        Verb::Hook(args) => hook::run(&args)?,
         Verb::Skip { name, revision, reason, steering } => {
             let (path, skip) = (format!("{}/skip", at(&name)), Skip { revision, reason });
             if !steering.only_told(Way::Post, &path, &skip)? {
@@ -156,8 +149,11 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
         Verb::Remove { name, steering } => {
             let path = at(&name);
             if !steering.only_told(Way::Delete, &path, &())? {
-                steering.connection.client()?.delete(&path)?;
+                let client = steering.connection.client()?;
+                let archive: Archive = client.get(&path, &[])?;
+                client.delete(&path)?;
                 eprintln!("archive {name} is watched no more");
+                hook::forget(&archive, &client);
             }
         }
     }

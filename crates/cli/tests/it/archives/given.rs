@@ -5,7 +5,8 @@ use crate::isolating::{Podman, with_podman};
 use crate::lab::Lab;
 
 /// A server that looks at repositories only when it is told to.
-const DEAF: [&str; 7] = ["up", "--listen", "127.0.0.1:0", "--archive-poll", "3600", "--slots", "2"];
+pub(super) const DEAF: [&str; 7] =
+    ["up", "--listen", "127.0.0.1:0", "--archive-poll", "3600", "--slots", "2"];
 
 const TOLD: &str = "- name: tell
   source: true

@@ -58,6 +58,14 @@ tasks:
     lab.ok(&["archive", "add", "books", "--repo", &url, "--trust"]);
     let said = lab.say(&["archive", "hook", "books", "--install"]);
     assert!(said.err.contains("is not a repository on this machine"), "{}", said.err);
+    assert!(said.err.contains("archive hook books --show-key"), "{}", said.err);
+    let printed = lab.json(&["archive", "hook", "books", "--show-key", "--key-file", "/k/a.key"]);
+    let files = printed["files"].as_array().unwrap();
+    assert_eq!(files[0]["path"], "hooks/post-commit");
+    assert!(files[0]["text"].as_str().unwrap().contains("--hook '/k/a.key' -- 'books' \"$2\""));
+    assert_eq!(files[1]["path"], "/k/a.key");
+    lab.write("a.key", files[1]["text"].as_str().unwrap());
+    lab.ok(&["commit", "--hook", text(&lab.path("a.key")), "--", "books", "1"]);
     repo.commit(&work, &[("_workflows/main.yaml", &flow), ("docs/a.txt", "one\n")], "one");
     let child = read_soon(&pids.join("1"));
     repo.commit(&work, &[("other.txt", "x")], "two");
