@@ -6,7 +6,8 @@
 //! here changes a repository, and nothing here decides: what is read becomes commands.
 //!
 //! Reading order: `repository` (what can be asked) · `program` (how programs are run) · `svn`,
-//! `git` · `definitions` (from files to flows) · `watch` (who looks when).
+//! `git` · `working` (the same of a folder somebody works in) · `definitions` (from files to flows) ·
+//! `watch` (who looks when).
 
 mod definitions;
 mod git;
@@ -14,12 +15,15 @@ mod program;
 mod repository;
 mod svn;
 mod watch;
+mod working;
 
 pub use definitions::{
-    FOLDER, is_definition, read as read_definitions, read_together, wrong_calendar,
+    FOLDER, is_definition, read as read_definitions, read_files, sketch_files, wrong_calendar,
 };
 pub use git::branch_of;
 pub use repository::{
-    Change, Changes, File, Limits, Place, Point, Repository, Seen, Stamp, Trouble, guess_kind, open,
+    Change, Changes, Content, File, Limits, Place, Point, Repository, Seen, Stamp, Trouble,
+    guess_kind, open,
 };
 pub use watch::{Options, Ring, Watcher};
+pub use working::files_in;

@@ -67,16 +67,38 @@ impl<'a> Source<'a> {
 /// In a flow `on: commit` the names of tasks that the file does not define are let through, since
 /// another file of the revision may define them; [`read_together`] looks at all of them.
 pub fn read(source: &Source<'_>, home: Home) -> Result<Flow, FlowFileError> {
-    read_with_tree(source, home).map(|(flow, _)| flow)
+    read_with_tree(Findings::default(), source, home).map(|(flow, _)| flow)
+}
+
+/// As [`read`], for a picture: tasks need not say what they run, and those that do not must never
+/// be run.
+pub fn sketch(source: &Source<'_>, home: Home) -> Result<Flow, FlowFileError> {
+    read_with_tree(Findings::of_sketch(), source, home).map(|(flow, _)| flow)
 }
 
 /// Reads all flow files of one revision, or of one folder of the server, and checks them together.
 pub fn read_together(sources: &[Source<'_>], home: Home) -> Result<Vec<Flow>, Vec<FlowFileError>> {
+    together(sources, home, Findings::default)
+}
+
+/// As [`read_together`], for a picture: see [`sketch`].
+pub fn sketch_together(
+    sources: &[Source<'_>],
+    home: Home,
+) -> Result<Vec<Flow>, Vec<FlowFileError>> {
+    together(sources, home, Findings::of_sketch)
+}
+
+fn together(
+    sources: &[Source<'_>],
+    home: Home,
+    begin: fn() -> Findings,
+) -> Result<Vec<Flow>, Vec<FlowFileError>> {
     let mut flows = Vec::with_capacity(sources.len());
     let mut trees = Vec::with_capacity(sources.len());
     let mut errors = Vec::new();
     for source in sources {
-        match read_with_tree(source, home) {
+        match read_with_tree(begin(), source, home) {
             Ok((flow, tree)) => {
                 flows.push(flow);
                 trees.push((source, tree, Findings::default()));
@@ -116,8 +138,11 @@ pub fn complain(
     found.into_error(source.file_name)
 }
 
-fn read_with_tree(source: &Source<'_>, home: Home) -> Result<(Flow, Node), FlowFileError> {
-    let mut found = Findings::default();
+fn read_with_tree(
+    mut found: Findings,
+    source: &Source<'_>,
+    home: Home,
+) -> Result<(Flow, Node), FlowFileError> {
     match read_found(&mut found, source, home) {
         Some(read) if found.is_empty() => Ok(read),
         Some(_) | None => Err(found.into_error(source.file_name)),

@@ -7,7 +7,7 @@ use armarius_core::limits::{COMPLAINTS_MAX, KEY_BYTES_MAX};
 use armarius_engine::calendar::{self, CalendarError};
 use armarius_wire::flowfile::{self, FlowFileError, Home, Source};
 
-use super::repository::{File, shorten};
+use super::repository::{Content, File, shorten};
 
 /// The folder of definitions at an archive's root.
 pub const FOLDER: &str = "_workflows";
@@ -26,34 +26,50 @@ pub fn is_definition(name: &str) -> bool {
 /// Reads all definitions of a revision together.
 #[must_use]
 pub fn read(files: &[File]) -> Definitions {
+    match read_files(files) {
+        Ok(flows) => Definitions::Flows(flows),
+        Err(errors) => {
+            let mut complaints: Vec<Complaint> = errors.iter().flat_map(told).collect();
+            complaints.truncate(COMPLAINTS_MAX);
+            Definitions::Invalid(complaints)
+        }
+    }
+}
+
+/// As [`read`], for somebody who has not committed them yet.
+pub fn read_files(files: &[File]) -> Result<Vec<Flow>, Vec<FlowFileError>> {
+    let sources = sources(files)?;
+    let flows = flowfile::read_together(&sources, Home::Archive)?;
+    let both = flows.iter().zip(&sources);
+    let wrong: Vec<_> = both.filter_map(|(flow, source)| wrong_calendar(source, flow)).collect();
+    if wrong.is_empty() { Ok(flows) } else { Err(wrong) }
+}
+
+/// As [`read_files`], for a picture: tasks need not say what they run.
+pub fn sketch_files(files: &[File]) -> Result<Vec<Flow>, Vec<FlowFileError>> {
+    flowfile::sketch_together(&sources(files)?, Home::Archive)
+}
+
+fn sources(files: &[File]) -> Result<Vec<Source<'_>>, Vec<FlowFileError>> {
     let mut sources = Vec::with_capacity(files.len());
-    let mut complaints = Vec::new();
+    let mut errors = Vec::new();
     for file in files {
-        match Source::from_bytes(&file.name, &file.bytes) {
+        let no = |message: &str, hint: &str| Err(FlowFileError::of_file(&file.name, message, hint));
+        let source = match &file.content {
+            Content::Bytes(bytes) => Source::from_bytes(&file.name, bytes),
+            Content::Link => no("this is a symbolic link", "write the file itself"),
+            Content::NoFolder => no("this is not a folder", "definitions are files in it"),
+        };
+        match source {
             Ok(source) => sources.push(source),
-            Err(error) => complaints.extend(told(&error)),
+            Err(error) => errors.push(error),
         }
     }
     if files.len() >= FILES_MAX {
-        let reason = format!("more than {} files", FILES_MAX - 1).into();
-        complaints.push(Complaint { file: FOLDER.into(), line: 0, reason });
+        let why = format!("more than {} files", FILES_MAX - 1);
+        errors.push(FlowFileError::of_file(FOLDER, &why, "put several tasks into one file"));
     }
-    if complaints.is_empty() {
-        match read_together(&sources) {
-            Ok(flows) => return Definitions::Flows(flows),
-            Err(errors) => complaints.extend(errors.iter().flat_map(told)),
-        }
-    }
-    complaints.truncate(COMPLAINTS_MAX);
-    Definitions::Invalid(complaints)
-}
-
-/// Reads the files of an archive as one, calendars included.
-pub fn read_together(sources: &[Source<'_>]) -> Result<Vec<Flow>, Vec<FlowFileError>> {
-    let flows = flowfile::read_together(sources, Home::Archive)?;
-    let both = flows.iter().zip(sources);
-    let wrong: Vec<_> = both.filter_map(|(flow, source)| wrong_calendar(source, flow)).collect();
-    if wrong.is_empty() { Ok(flows) } else { Err(wrong) }
+    if errors.is_empty() { Ok(sources) } else { Err(errors) }
 }
 
 /// What is wrong with the calendar of a flow, if it has one.
@@ -94,7 +110,8 @@ mod tests {
     use super::*;
 
     fn file(name: &str, text: &str) -> File {
-        File { name: format!("{FOLDER}/{name}"), bytes: text.as_bytes().to_vec() }
+        let content = Content::Bytes(text.as_bytes().to_vec());
+        File { name: format!("{FOLDER}/{name}"), content }
     }
 
     fn complaints(files: &[File]) -> Vec<String> {
@@ -124,8 +141,10 @@ mod tests {
         assert!(told[0].starts_with("_workflows/d.yaml:3: cron expression"), "{told:?}");
         let told = complaints(&[file("d.yaml", &when("1 * * * *", "Mars/Phobos"))]);
         assert!(told[0].starts_with("_workflows/d.yaml:4: time zone"), "{told:?}");
-        let bad = File { name: "_workflows/e.yaml".to_owned(), bytes: vec![0xff, 0xfe] };
-        assert!(complaints(&[bad])[0].contains("not UTF-8"));
+        let bad = |content| File { name: "_workflows/e.yaml".to_owned(), content };
+        assert!(complaints(&[bad(Content::Bytes(vec![0xff, 0xfe]))])[0].contains("not UTF-8"));
+        let told = complaints(&[bad(Content::Link)]);
+        assert_eq!(told, ["_workflows/e.yaml:1: this is a symbolic link; write the file itself"]);
     }
 
     #[test]

@@ -11,8 +11,8 @@ use armarius_wire::flowfile::FILE_BYTES_MAX;
 use super::definitions::{self, FILES_MAX};
 use super::program::{Said, run};
 use super::repository::{
-    Change, Changes, File, Limits, Place, Point, Repository, Seen, Stamp, Trouble, refuse_option,
-    shorten,
+    Change, Changes, Content, File, Limits, Place, Point, Repository, Seen, Stamp, Trouble,
+    refuse_option, shorten,
 };
 
 /// What an export does not take from the repository's or a person's settings: files are as they were
@@ -31,6 +31,11 @@ const EXPORTING: [&str; 12] = [
     "-c",
     "core.attributesFile=/dev/null",
 ];
+
+/// Modes of entries in a tree that are no plain files.
+const LINK: &str = "120000";
+const FOLDER: &str = "040000";
+const MODULE: &str = "160000";
 
 /// A git repository.
 pub(super) struct Git {
@@ -152,6 +157,20 @@ impl Git {
         Ok(commits)
     }
 
+    /// What a path holds, or a folder if it ends with a slash: mode, object and path of each entry.
+    fn entries(&self, at: &Point, path: &str) -> Result<Vec<(String, String, String)>, Trouble> {
+        let said = self.git(&["ls-tree", "-z", "--end-of-options", &at.id, path])?;
+        let said = said.or_trouble("git ls-tree")?;
+        let entry = |entry: &[u8]| {
+            let entry = String::from_utf8_lossy(entry);
+            let (about, path) = entry.split_once('\t')?;
+            let mut about = about.split(' ');
+            let (mode, object) = (about.next()?, about.nth(1)?);
+            Some((mode.to_owned(), object.to_owned(), path.to_owned()))
+        };
+        Ok(said.out.split(|byte| *byte == 0).filter_map(entry).collect())
+    }
+
     fn refuse_shallow(&self) -> Result<(), Trouble> {
         let said = self.lines(&["rev-parse", "--is-shallow-repository"])?;
         if said.first().is_some_and(|line| line == "true") {
@@ -267,23 +286,36 @@ impl Repository for Git {
 
     fn files(&self, at: &Point, folder: &str) -> Result<Vec<File>, Trouble> {
         let inside = format!("{folder}/");
-        let said = self.git(&["ls-tree", "-z", "--end-of-options", &at.id, &inside])?;
-        let said = said.or_trouble("git ls-tree")?;
+        let entries = self.entries(at, &inside)?;
+        if entries.is_empty() {
+            let here = self.entries(at, folder)?.into_iter().next();
+            let content = here.and_then(|(mode, _, _)| match &*mode {
+                LINK => Some(Content::Link),
+                FOLDER | MODULE => None,
+                _ => Some(Content::NoFolder),
+            });
+            return Ok(content
+                .map(|content| File { name: folder.to_owned(), content })
+                .into_iter()
+                .collect());
+        }
         let mut files = Vec::new();
-        for entry in said.out.split(|byte| *byte == 0).filter(|e| !e.is_empty()) {
-            let entry = String::from_utf8_lossy(entry).into_owned();
-            let Some((kind, path)) = entry.split_once('\t') else { continue };
-            // A link's content is a path, not a definition.
-            let [mode, "blob", blob] = kind.split(' ').collect::<Vec<_>>()[..] else { continue };
-            let name = path.strip_prefix(&inside).unwrap_or(path);
-            let wanted = mode != "120000" && definitions::is_definition(name);
-            if wanted && files.len() < FILES_MAX {
-                let said = self.git_reading(&["cat-file", "blob", blob], FILE_BYTES_MAX + 1)?;
+        for (mode, blob, path) in entries {
+            let name = path.strip_prefix(&inside).unwrap_or(&path);
+            let is_file = mode != FOLDER && mode != MODULE;
+            if !is_file || !definitions::is_definition(name) || files.len() >= FILES_MAX {
+                continue;
+            }
+            let content = if mode == LINK {
+                Content::Link
+            } else {
+                let said = self.git_reading(&["cat-file", "blob", &blob], FILE_BYTES_MAX + 1)?;
                 if !said.ok && !said.cut {
                     return Err(Trouble::Unreachable(format!("{path}: {}", said.complaint)));
                 }
-                files.push(File { name: path.to_owned(), bytes: said.out });
-            }
+                Content::Bytes(said.out)
+            };
+            files.push(File { name: path, content });
         }
         Ok(files)
     }

@@ -67,8 +67,19 @@ pub struct Seen {
 pub struct File {
     /// Its path below the archive's root.
     pub name: String,
-    /// Its content, at most one byte more than a flow file may have.
-    pub bytes: Vec<u8>,
+    /// What it holds.
+    pub content: Content,
+}
+
+/// What stands where a definition is looked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Content {
+    /// A file's bytes, at most one more than a flow file may have.
+    Bytes(Vec<u8>),
+    /// A symbolic link, which is never followed: it would mean something else on every machine.
+    Link,
+    /// A file where the folder should be.
+    NoFolder,
 }
 
 /// One path a revision changed.
@@ -141,7 +152,8 @@ pub trait Repository: Send + Sync {
     /// What a revision changed.
     fn changes(&self, at: &Point) -> Result<Changes, Trouble>;
 
-    /// The files directly in a folder below the root, at a revision; none when it is not there.
+    /// The definitions directly in a folder below the root, at a revision; none when it is not
+    /// there. What is no folder stands for itself.
     fn files(&self, at: &Point, folder: &str) -> Result<Vec<File>, Trouble>;
 
     /// Writes everything at a revision into a folder that does not exist yet.

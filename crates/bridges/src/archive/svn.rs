@@ -13,14 +13,19 @@ use armarius_wire::v1::time;
 use super::definitions::{self, FILES_MAX};
 use super::program::{Said, run};
 use super::repository::{
-    Change, Changes, File, Limits, Place, Point, Repository, Seen, Stamp, Trouble, refuse_option,
-    shorten,
+    Change, Changes, Content, File, Limits, Place, Point, Repository, Seen, Stamp, Trouble,
+    refuse_option, shorten,
 };
 
 /// The revision property by which a task says that it made the revision.
 const CAUSE: &str = "armarius:cause";
 /// What Subversion says when a path is not there at that revision.
 const NO_PATH: [&str; 3] = ["E160013", "W160013", "E200009"];
+
+/// What Subversion says when a file does not have a property.
+const NO_PROPERTY: [&str; 2] = ["E200017", "W200017"];
+/// How the content of a link begins.
+const LINK: &[u8] = b"link ";
 
 /// A Subversion repository.
 pub(super) struct Svn {
@@ -159,7 +164,14 @@ impl Repository for Svn {
     }
 
     fn files(&self, at: &Point, folder: &str) -> Result<Vec<File>, Trouble> {
-        let names = self.names(at, folder)?;
+        let names = match self.names(at, folder)? {
+            Listed::Inside(names) => names,
+            Listed::NoFolder => {
+                let is_link = self.is_special(at, folder)?;
+                let content = if is_link { Content::Link } else { Content::NoFolder };
+                return Ok(vec![File { name: folder.to_owned(), content }]);
+            }
+        };
         let mut files = Vec::new();
         for name in names.into_iter().take(FILES_MAX) {
             let path = format!("{folder}/{name}");
@@ -179,7 +191,9 @@ impl Repository for Svn {
             if !said.ok && !said.cut {
                 return Err(Trouble::Unreachable(format!("{path}: {}", said.complaint)));
             }
-            files.push(File { name: path, bytes: said.out });
+            let is_link = said.out.starts_with(LINK) && self.is_special(at, &path)?;
+            let content = if is_link { Content::Link } else { Content::Bytes(said.out) };
+            files.push(File { name: path, content });
         }
         Ok(files)
     }
@@ -202,7 +216,7 @@ impl Repository for Svn {
 
 impl Svn {
     /// Files directly in a folder that may hold definitions.
-    fn names(&self, at: &Point, folder: &str) -> Result<Vec<String>, Trouble> {
+    fn names(&self, at: &Point, folder: &str) -> Result<Listed, Trouble> {
         let said = match &self.root {
             Root::Folder(root) => {
                 let revision = format!("-r{}", at.number);
@@ -213,14 +227,54 @@ impl Svn {
             }
         };
         if !said.ok && NO_PATH.iter().any(|code| said.complaint.contains(code)) {
-            return Ok(Vec::new());
+            return Ok(Listed::Inside(Vec::new()));
         }
         let text = said.or_trouble("svn")?.text();
+        // A file is listed as itself; so is one of the same name in a folder behind a URL.
+        if text.trim_end() == folder && self.is_file(at, folder)? {
+            return Ok(Listed::NoFolder);
+        }
         let inside = format!("{folder}/");
         let names = text.lines().map(|line| line.strip_prefix(&inside).unwrap_or(line));
         let names = names.filter(|name| definitions::is_definition(name));
-        Ok(names.map(str::to_owned).collect())
+        Ok(Listed::Inside(names.map(str::to_owned).collect()))
     }
+
+    fn is_file(&self, at: &Point, path: &str) -> Result<bool, Trouble> {
+        match &self.root {
+            Root::Folder(_) => Ok(true),
+            Root::Url(url) => {
+                let peg = format!("{url}/{}@{}", encode(path), at.number);
+                Ok(self.svn_item(&peg, "kind")? == "file")
+            }
+        }
+    }
+
+    /// Whether a file stands for something else, which can only be a link.
+    fn is_special(&self, at: &Point, path: &str) -> Result<bool, Trouble> {
+        let said = match &self.root {
+            Root::Folder(root) => {
+                let revision = format!("-r{}", at.number);
+                self.svnlook("propget", root, &[&revision, "svn:special", path])?
+            }
+            Root::Url(url) => {
+                let peg = format!("{url}/{}@{}", encode(path), at.number);
+                self.svn("propget", &["svn:special", "--", &peg])?
+            }
+        };
+        if !said.ok && !NO_PROPERTY.iter().any(|code| said.complaint.contains(code)) {
+            return Err(Trouble::Unreachable(format!("{path}: {}", said.complaint)));
+        }
+        Ok(said.ok)
+    }
+}
+
+/// What a path of a repository holds.
+enum Listed {
+    /// A folder: the files in it that may hold definitions.
+    Inside(Vec<String>),
+    /// A file.
+    NoFolder,
 }
 
 /// What `svn log -v` says about one revision.

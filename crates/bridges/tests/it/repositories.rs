@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use armarius_bridges::archive::{
-    Limits, Place, Point, Repository, Trouble, branch_of, guess_kind, open,
+    Content, File, Limits, Place, Point, Repository, Trouble, branch_of, files_in, guess_kind,
+    open, read_definitions,
 };
 use armarius_core::rows::ArchiveKind;
 
@@ -163,13 +164,74 @@ fn look_at(lab: &Lab, place: &str) {
     let second = files(1);
     assert_eq!(second.len(), 1, "{place}: {second:?}");
     assert_eq!(second[0].name, "_workflows/main.yaml");
-    assert_eq!(second[0].bytes, FLOW.as_bytes());
+    assert_eq!(second[0].content, Content::Bytes(FLOW.into()));
 
     let into = tempfile::tempdir().unwrap();
     let out = into.path().join("export");
     repository.export(&seen.next[1], &out).unwrap();
     assert_eq!(std::fs::read_to_string(out.join("a.txt")).unwrap(), "1", "{place}");
     assert!(out.join("_workflows/main.yaml").exists() && !out.join("docs").exists(), "{place}");
+}
+
+/// In a repository and in the folder somebody works in: a link is seen as one and never followed.
+#[test]
+fn a_link_among_the_definitions_is_refused_everywhere() {
+    for kind in ArchiveKind::ALL {
+        let lab = Lab::new(kind);
+        let link = |to: &str, at: &str| {
+            std::os::unix::fs::symlink(to, lab.work().join(at)).unwrap();
+        };
+        let remove = |at: &str| match kind {
+            ArchiveKind::Svn => run("svn", &["rm", "-q", "--force", at], &lab.work()),
+            ArchiveKind::Git => run("git", &["rm", "-q", "-r", at], &lab.work()),
+        };
+        let mut seen = Vec::new();
+        lab.commit("one", &[("_workflows/main.yaml", Some(FLOW)), ("other/main.yaml", Some(FLOW))]);
+        std::fs::create_dir(lab.work().join("_workflows/folder.yaml")).unwrap();
+        link("../other/main.yaml", "_workflows/linked.yaml");
+        lab.commit("two", &[("_workflows/folder.yaml/x", Some("x"))]);
+        seen.push((2, vec!["_workflows/linked.yaml Link", "_workflows/main.yaml Bytes"]));
+        check_seen(&lab, &seen);
+        remove("_workflows");
+        lab.commit("three", &[("a.txt", Some("3"))]);
+        link("other", "_workflows");
+        lab.commit("four", &[("a.txt", Some("4"))]);
+        seen.extend([(3, vec![]), (4, vec!["_workflows Link"])]);
+        check_seen(&lab, &seen);
+        remove("_workflows");
+        lab.commit("five", &[("a.txt", Some("5"))]);
+        lab.commit("six", &[("_workflows", Some("no folder"))]);
+        seen.push((6, vec!["_workflows NoFolder"]));
+        check_seen(&lab, &seen);
+    }
+}
+
+/// The last of the revisions is also the one that is worked on.
+fn check_seen(lab: &Lab, wanted: &[(usize, Vec<&str>)]) {
+    let told = |files: &[File]| {
+        let one = |file: &File| {
+            let content = format!("{:?}", file.content);
+            let (name, _) = content.split_once('(').unwrap_or((&content, ""));
+            format!("{} {name}", file.name)
+        };
+        let mut told: Vec<String> = files.iter().map(one).collect();
+        told.sort();
+        told
+    };
+    for place in [lab.repo().display().to_string(), lab.url()] {
+        let repository = lab.open_at(place.clone());
+        let points = repository.look(&start(), 9).unwrap().next;
+        for (number, wanted) in wanted {
+            let files = repository.files(&points[number - 1], "_workflows").unwrap();
+            assert_eq!(told(&files), *wanted, "{place} {number}");
+            let told = format!("{:?}", read_definitions(&files));
+            assert_eq!(told.contains("Invalid"), !wanted.is_empty(), "{place} {number}: {told}");
+        }
+    }
+    let files = files_in(&lab.work()).unwrap().unwrap_or_default();
+    let root = format!("{}/", lab.work().display());
+    let told: Vec<String> = told(&files).iter().map(|text| text.replace(&root, "")).collect();
+    assert_eq!(told, wanted.last().unwrap().1);
 }
 
 /// A folder to work in gets all of it: what is meant for packed releases does not count.
@@ -310,7 +372,7 @@ fn hostile_names_stay_names() {
             }
             let files = repository.files(&one, "_workflows").unwrap();
             assert_eq!(files.len(), 1, "{place}: {files:?}");
-            assert_eq!(files[0].bytes, FLOW.as_bytes(), "{place}");
+            assert_eq!(files[0].content, Content::Bytes(FLOW.into()), "{place}");
         }
     }
 }

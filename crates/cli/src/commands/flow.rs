@@ -7,7 +7,9 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::Context as _;
-use armarius_bridges::archive::{FOLDER, is_definition, read_together, wrong_calendar};
+use armarius_bridges::archive::{
+    Content, FOLDER, File, files_in, read_files, sketch_files, wrong_calendar,
+};
 use armarius_core::flow::{Flow as Definition, codec};
 use armarius_wire::client::{Client, segment};
 use armarius_wire::flowfile::{self, FlowFileError, Home, Source};
@@ -98,12 +100,15 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     match args.verb {
         Verb::Apply { collection, files, steering } => apply(&collection, &files, &steering)?,
         Verb::Check { files, archive } => check(&files, archive)?,
-        Verb::Graph { source, flow: None, dot: false, revisions, .. }
+        Verb::Graph { source, flow: None, dot: false, revisions, connection }
             if revisions.is_some() || Path::new(&source).is_dir() =>
         {
-            let flows = read_archive(Path::new(&source))?;
+            let flows = sketched(Path::new(&source))?;
             let (first, last) = revisions.unwrap_or(REVISIONS);
-            paper::line(&paper::clean(revisions::text(&flows, first, last).trim_end()))?;
+            let drawn = revisions::drawn(&flows, first, last);
+            paper::show(connection.json, &drawn, |drawn| {
+                paper::clean(revisions::text(drawn).trim_end())
+            })?;
         }
         Verb::Graph { source, flow, dot, connection, .. } => {
             let flow = drawn(&source, flow.as_deref(), &connection)?;
@@ -149,7 +154,13 @@ fn drawn(source: &str, flow: Option<&str>, connection: &Connection) -> anyhow::R
             let hint = "draw one of its files, or its revisions without --dot";
             return Err(Failure::new(format!("{source} is a folder"), hint).into());
         }
-        return parse(path, &load(path)?, Home::Server).map_err(|e| wrong(&[e]));
+        let bytes = load(path)?;
+        return parse(path, &bytes, Home::Server).or_else(|error| {
+            let name = path.to_string_lossy();
+            let source = Source::from_bytes(&name, &bytes);
+            let drawn = source.and_then(|source| flowfile::sketch(&source, Home::Server));
+            cannot_run(drawn.ok(), &[error])
+        });
     };
     let flow: Flow = connection.client()?.get(&at(source, name), &[])?;
     let text = flow.definition.as_ref().map_or("", |raw| raw.get());
@@ -209,7 +220,7 @@ fn check(files: &[PathBuf], archive: bool) -> anyhow::Result<()> {
     let (mut wrongs, mut count) = (Vec::new(), 0);
     for path in files {
         if path.is_dir() {
-            let flows = read_archive(path)?;
+            let flows = read_files(&committed(path)?).map_err(|errors| wrong(&errors))?;
             eprintln!("{}: {} checked together", path.display(), counted(flows.len()));
             count += flows.len();
             continue;
@@ -230,44 +241,35 @@ fn counted(flows: usize) -> String {
     if flows == 1 { "1 flow".to_owned() } else { format!("{flows} flows") }
 }
 
-/// Reads what an archive would: the files of its `_workflows` together, or one file.
-fn read_archive(path: &Path) -> anyhow::Result<Vec<Definition>> {
-    let inner = path.join(FOLDER);
-    let folder = if inner.is_dir() { inner } else { path.to_owned() };
-    let mut files = Vec::new();
-    if folder.is_dir() {
-        let entries = std::fs::read_dir(&folder).with_context(|| folder.display().to_string())?;
-        for entry in entries {
-            files.push(entry.with_context(|| folder.display().to_string())?.path());
-        }
-        files.retain(|file| {
-            let name = file.file_name().and_then(|name| name.to_str());
-            file.is_file() && name.is_some_and(is_definition)
-        });
-        files.sort();
-    } else {
-        files.push(folder.clone());
+/// What a revision of this folder would define, or one file of it.
+fn committed(path: &Path) -> anyhow::Result<Vec<File>> {
+    if !path.is_dir() {
+        let name = path.to_string_lossy().into_owned();
+        return Ok(vec![File { name, content: Content::Bytes(load(path)?) }]);
     }
+    let files = files_in(path).with_context(|| path.display().to_string())?;
+    let files = files.unwrap_or_default();
     if files.is_empty() {
-        let why = format!("{} holds no flow files", folder.display());
-        return Err(Failure::new(why, "they end in .yaml, .yml or .json").into());
+        let at = path.display();
+        eprintln!("{at}: no definitions in a folder {FOLDER}; a revision like this runs nothing");
     }
-    let mut read = Vec::with_capacity(files.len());
-    for file in &files {
-        read.push((file.to_string_lossy().into_owned(), load(file)?));
+    Ok(files)
+}
+
+/// The flows of an archive, as far as they can be drawn.
+fn sketched(path: &Path) -> anyhow::Result<Vec<Definition>> {
+    let files = committed(path)?;
+    read_files(&files).or_else(|errors| cannot_run(sketch_files(&files).ok(), &errors))
+}
+
+/// What can be drawn although it cannot run, with a remark; if it cannot, what is wrong.
+fn cannot_run<D>(drawn: Option<D>, errors: &[FlowFileError]) -> anyhow::Result<D> {
+    let Some(drawn) = drawn else { return Err(wrong(errors)) };
+    for error in errors {
+        eprintln!("{error}");
     }
-    let mut sources = Vec::with_capacity(read.len());
-    let mut wrongs = Vec::new();
-    for (name, bytes) in &read {
-        match Source::from_bytes(name, bytes) {
-            Ok(source) => sources.push(source),
-            Err(error) => wrongs.push(error),
-        }
-    }
-    if !wrongs.is_empty() {
-        return Err(wrong(&wrongs));
-    }
-    read_together(&sources).map_err(|errors| wrong(&errors))
+    eprintln!("drawn all the same, but it cannot run like this");
+    Ok(drawn)
 }
 
 fn span(text: &str) -> Result<(u32, u32), String> {

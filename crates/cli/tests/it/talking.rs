@@ -37,6 +37,57 @@ fn the_folder_of_an_archive_is_checked_and_drawn() {
     assert_eq!(lab.say(&["flow", "check", "_workflows/nightly.yaml"]).code, 1);
 }
 
+/// A revision without definitions is a good one; a link among them is not read.
+#[test]
+fn a_folder_is_checked_as_a_revision_of_it_would_be() {
+    let lab = Lab::new();
+    lab.write("package.json", "{}");
+    for folder in [".", "_workflows"] {
+        let said = lab.say(&["flow", "check", folder]);
+        let is_there = folder == ".";
+        assert_eq!(said.code == 0, is_there, "{folder}: {}", said.err);
+        assert_eq!(said.err.contains("runs nothing"), is_there, "{folder}: {}", said.err);
+    }
+    std::fs::create_dir(lab.path("_workflows")).unwrap();
+    for folder in [".", "_workflows"] {
+        assert!(lab.say(&["flow", "check", folder]).err.contains("runs nothing"), "{folder}");
+    }
+    lab.write("_workflows/main.yaml", "# later\n");
+    let said = lab.say(&["flow", "check", "."]);
+    assert!(said.code == 1 && said.err.contains("the file is empty"), "{}", said.err);
+    std::fs::remove_file(lab.path("_workflows/main.yaml")).unwrap();
+    lab.write("secret", "not: to be seen\n");
+    std::os::unix::fs::symlink("../secret", lab.path("_workflows/main.yaml")).unwrap();
+    for verb in ["check", "graph"] {
+        let said = lab.say(&["flow", verb, "."]);
+        assert!(said.code == 1 && said.err.contains("symbolic link"), "{}", said.err);
+        assert!(!said.err.contains("to be seen") && !said.err.contains("no key"), "{}", said.err);
+    }
+}
+
+/// Names and edges are enough for a picture, and not enough to run.
+#[test]
+fn a_definition_without_commands_is_drawn_with_a_remark() {
+    let lab = Lab::new();
+    let flow = "- name: indexing\n  depends:\n    - PREV\n- name: build-PDF\n  \
+                depends:\n    - indexing\n  cancels:\n    - PREV\n";
+    std::fs::create_dir(lab.path("_workflows")).unwrap();
+    lab.write("_workflows/main.yaml", flow);
+    for source in [".", "_workflows", "_workflows/main.yaml"] {
+        let said = lab.say(&["flow", "graph", source, "--revisions", "2..3"]);
+        assert_eq!(said.code, 0, "{}", said.err);
+        assert_eq!(said.out.lines().count(), 8, "{}", said.out);
+        assert!(said.err.contains("main.yaml:1:3: the task does not say"), "{}", said.err);
+        assert!(said.err.contains("cannot run like this"), "{}", said.err);
+        assert_eq!(lab.say(&["flow", "check", source]).code, 1);
+    }
+    assert_eq!(lab.say(&["flow", "graph", "_workflows/main.yaml"]).code, 0);
+    let drawn = lab.json(&["flow", "graph", "."]);
+    assert_eq!(drawn["edges"][6]["cancels"], true, "{drawn}");
+    lab.write("_workflows/main.yaml", "- name: a\n  comand: [b]\n");
+    assert_eq!(lab.say(&["flow", "graph", "."]).code, 1);
+}
+
 #[test]
 fn without_a_server_it_says_what_to_do() {
     let lab = Lab::new();

@@ -29,6 +29,16 @@ pub struct Located {
     pub hint: String,
 }
 
+impl FlowFileError {
+    /// Something is wrong with a file as a whole.
+    #[must_use]
+    pub fn of_file(file: &str, message: &str, hint: &str) -> Self {
+        let mut found = Findings::default();
+        found.add(Place::START, message, hint);
+        found.into_error(file)
+    }
+}
+
 impl fmt::Display for FlowFileError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (i, problem) in self.problems.iter().enumerate() {
@@ -52,9 +62,22 @@ impl std::error::Error for FlowFileError {}
 pub(super) struct Findings {
     problems: Vec<Located>,
     incomplete: bool,
+    is_sketch: bool,
 }
 
 impl Findings {
+    /// For a picture, in which tasks need not say what they run.
+    pub(super) fn of_sketch() -> Self {
+        Self { is_sketch: true, ..Self::default() }
+    }
+
+    /// A task that does not say what to run.
+    pub(super) fn idle(&mut self, place: Place, message: &str, hint: &str) {
+        if !self.is_sketch {
+            self.add(place, message, hint);
+        }
+    }
+
     /// Something is wrong, and a default stands in its place.
     pub(super) fn add(
         &mut self,

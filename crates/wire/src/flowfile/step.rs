@@ -66,7 +66,7 @@ fn action(found: &mut Findings, fields: &mut Fields<'_>, step: &Step) -> Option<
         let message = "the task does not say what to run";
         let hint = "give `command`, `script` with `shell`, or `run`; \
                     `run: outside` leaves it to whoever claims it";
-        found.add(fields.place, message, hint);
+        found.idle(fields.place, message, hint);
         return None;
     };
     match key {

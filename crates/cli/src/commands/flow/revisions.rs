@@ -6,22 +6,55 @@
 use armarius_core::flow::codec::COMMIT;
 use armarius_core::flow::revisions::{Edge, Node, edges, reduce};
 use armarius_core::flow::{Flow, On, Step};
+use serde::Serialize;
+
+/// What is drawn.
+#[derive(Debug, Serialize)]
+pub(super) struct Drawing {
+    edges: Vec<Line>,
+}
+
+/// One edge: `task` waits for `on`, or makes it superfluous.
+#[derive(Debug, Serialize)]
+struct Line {
+    task: At,
+    on: At,
+    cancels: bool,
+    implicit: bool,
+}
+
+#[derive(Debug, Serialize)]
+struct At {
+    revision: u32,
+    name: String,
+}
 
 /// Draws revisions `first..=last`; the one before them has no definitions.
-pub(super) fn text(flows: &[Flow], first: u32, last: u32) -> String {
+pub(super) fn drawn(flows: &[Flow], first: u32, last: u32) -> Drawing {
     let is_commit = |flow: &&Flow| matches!(flow.on, On::Commit { .. });
     let steps: Vec<&Step> = flows.iter().filter(is_commit).flat_map(|flow| &flow.tasks).collect();
     let edges = edges(&steps, first, last);
-    let kept = reduce(&edges);
-    let width = |node: fn(&Edge) -> &Node| {
-        kept.iter().map(|edge| shown(node(edge)).chars().count()).max().unwrap_or(0)
+    let at = |(revision, name): &Node| At { revision: *revision, name: name.clone() };
+    let line = |edge: &Edge| Line {
+        task: at(&edge.from),
+        on: at(&edge.to),
+        cancels: edge.cancels,
+        implicit: edge.implicit,
     };
-    let (left, right) = (width(|edge| &edge.to), width(|edge| &edge.from));
+    Drawing { edges: reduce(&edges).iter().map(|edge| line(edge)).collect() }
+}
+
+/// One line per edge.
+pub(super) fn text(drawing: &Drawing) -> String {
+    let width = |at: fn(&Line) -> &At| {
+        drawing.edges.iter().map(|line| shown(at(line)).chars().count()).max().unwrap_or(0)
+    };
+    let (left, right) = (width(|line| &line.on), width(|line| &line.task));
     let mut out = String::new();
-    for edge in kept {
+    for edge in &drawing.edges {
         let arrow = if edge.cancels { "<!=" } else { "<--" };
-        let (to, from) = (shown(&edge.to), shown(&edge.from));
-        let note = format!("  // added implicitly with rev-{}", edge.from.0);
+        let (to, from) = (shown(&edge.on), shown(&edge.task));
+        let note = format!("  // added implicitly with rev-{}", edge.task.revision);
         let note = if edge.implicit { note.as_str() } else { "" };
         let line = format!("{to:left$} {arrow} {from:right$}{note}");
         out.push_str(line.trim_end());
@@ -30,9 +63,9 @@ pub(super) fn text(flows: &[Flow], first: u32, last: u32) -> String {
     out
 }
 
-fn shown((revision, name): &Node) -> String {
-    let name = if name == COMMIT { "committed" } else { name };
-    format!("rev-{revision}:{name}")
+fn shown(at: &At) -> String {
+    let name = if at.name == COMMIT { "committed" } else { &at.name };
+    format!("rev-{}:{name}", at.revision)
 }
 
 #[cfg(test)]
@@ -67,6 +100,6 @@ rev-2:indexing  <-- rev-3:indexing
 rev-2:build-PDF <!= rev-3:build-PDF
 rev-3:indexing  <-- rev-3:build-PDF
 ";
-        assert_eq!(text(&[flow], 2, 3), wanted);
+        assert_eq!(text(&drawn(&[flow], 2, 3)), wanted);
     }
 }
