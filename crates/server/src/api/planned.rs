@@ -140,7 +140,7 @@ fn planned(
         occasions.tell(body, &mut task);
         revision.tasks.push(task);
     }
-    revision.state = state(&revision, tasks, events).to_owned();
+    revision.state = state(&revision, tasks).to_owned();
     let origin = |(body, row): &(Body, Row)| (body.version, replaced_by(row));
     let origins = tasks.iter().rev().map(origin).collect();
     Ok(Planned { revision, origins })
@@ -212,20 +212,16 @@ fn remarks(verdict: &str, detail: &Value) -> Vec<String> {
 
 /// How a revision stands: like the work its commit gave. What came later, by hand, by a calendar or
 /// by a robot, ends for itself. Tasks are given newest first, the `COMMIT` last.
-fn state<'r>(revision: &'r Revision, tasks: &[(Body, Row)], events: &[Event]) -> &'r str {
+fn state<'r>(revision: &'r Revision, tasks: &[(Body, Row)]) -> &'r str {
     match revision.state.as_str() {
         "" => return "awaited",
         "planned" => {}
         other => return other,
     }
-    let planned = events.iter().find(|event| event.name.as_str() == "revision.planned");
-    let planned_at = planned.map(|event| event.at);
-    let is_of_commit = |body: &Body| {
-        let by_itself = body.payload.is_empty() && body.fingerprint.is_empty();
-        by_itself && Some(body.created_at) == planned_at
-    };
-    let any =
-        |stand: fn(&Row) -> bool| tasks.iter().any(|(body, row)| is_of_commit(body) && stand(row));
+    let told = tasks.iter().rev().zip(&revision.tasks);
+    let given = told.filter(|(_, task)| task.trigger == "commit").map(|((_, row), _)| row);
+    let given: Vec<&Row> = given.collect();
+    let any = |stand: fn(&Row) -> bool| given.iter().any(|row| stand(row));
     let commit = tasks.last().map(|(_, row)| row.state);
     if commit == Some(Stand::Waiting) {
         "waiting"
@@ -308,6 +304,8 @@ impl<'e> Occasions<'e> {
         if let Some(slot) = given["slot_us"].as_i64() {
             "schedule".clone_into(&mut task.trigger);
             task.slot = time::text(Time(slot));
+        } else if !body.fingerprint.is_empty() {
+            "robot".clone_into(&mut task.trigger);
         } else if self.planned_at == Some(body.created_at) {
             "commit".clone_into(&mut task.trigger);
         } else {

@@ -229,7 +229,7 @@ pub struct Task {
     /// The failed task of an earlier revision that this one waits behind, as `NAME@REVISION`.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub behind: String,
-    /// Why there is such a task: `commit`, `schedule` or `manual`.
+    /// Why there is such a task: `commit`, `schedule`, `robot` or `manual`.
     #[serde(default)]
     pub trigger: String,
     /// The moment of the calendar it stands for, when a schedule made it.
