@@ -34,6 +34,7 @@ pub(super) fn put(desk: &mut Desk<'_>, put: &PutArchive) -> Rule<Reply> {
     let row = match desk.view.archives.get(&home)?.cloned() {
         Some(old) => changed(&old, put, desk.now())?,
         None => {
+            refuse_slash(&put.archive)?;
             if desk.view.archives.iter().count() >= ARCHIVES_MAX {
                 return Err(Refusal::new(
                     Code::LimitReached,
@@ -56,6 +57,15 @@ pub(super) fn put(desk: &mut Desk<'_>, put: &PutArchive) -> Rule<Reply> {
     desk.tell_archive(&row, &ARCHIVE_PUT, Some(detail.to_string().into()))?;
     desk.view.archives.put(home, row);
     Ok(Reply::Collection(home))
+}
+
+/// People write `task@archive/revision`, in which the name ends at the slash.
+fn refuse_slash(name: &Name) -> Result<(), Refusal> {
+    if !name.contains('/') {
+        return Ok(());
+    }
+    Err(Refusal::new(Code::BadName, format!("the name {name} of an archive contains a slash"))
+        .hint("tasks are called task@archive/revision; write a dash instead"))
 }
 
 /// An archive of which nothing is known yet.

@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! archive [first=N] [untrusted]       c is an archive
+//! archive name=A                      … or another
 //! define FLOW                         revisions planned from now on have this flow too
 //! define                              … and none
 //! notice N                            somebody says that there is a revision N
@@ -50,7 +51,7 @@ impl Lab {
             "stands" => return Ok(stands(self.archive_row())),
             "told" => return Ok(self.told_of_archive()),
             "archive" => Command::PutArchive(PutArchive {
-                archive: archive(),
+                archive: option(words, "name").map_or_else(archive, Name::trusted),
                 kind: ArchiveKind::Svn,
                 place: "/somewhere".into(),
                 branch: "".into(),

@@ -135,6 +135,16 @@ fn a_task_that_accepts_any_end_runs_after_a_superseded_one() {
     }
 }
 
+/// `task@a/b/7` would be a task of `a`.
+#[test]
+fn the_name_of_an_archive_has_no_slash() {
+    check(
+        "archive name=a/b -> no: bad-name
+        archive name=../../evil -> no: bad-name
+        archive name=a.b -> ok",
+    );
+}
+
 #[test]
 fn revision_four_supersedes_two_and_three_at_once() {
     check(&format!(
