@@ -32,6 +32,8 @@ const EXPORTING: [&str; 12] = [
     "core.attributesFile=/dev/null",
 ];
 
+/// Branches that are named to somebody who wanted another.
+const BRANCHES_NAMED_MAX: usize = 20;
 /// Modes of entries in a tree that are no plain files.
 const LINK: &str = "120000";
 const FOLDER: &str = "040000";
@@ -97,7 +99,8 @@ impl Git {
     /// Brings the copy of a repository elsewhere up to date.
     fn fetch(&self) -> Result<(), Trouble> {
         let Some(remote) = &self.remote else { return Ok(()) };
-        if !self.folder.join("HEAD").is_file() {
+        let is_new = !self.folder.join("HEAD").is_file();
+        if is_new {
             let folder = self.folder.display().to_string();
             let made = std::fs::create_dir_all(&self.folder);
             made.map_err(|error| Trouble::Unreachable(format!("{folder}: {error}")))?;
@@ -111,7 +114,12 @@ impl Git {
         };
         let arguments =
             ["fetch", "-q", "--no-tags", "--no-write-fetch-head", "--", remote, &wanted];
-        self.git(&arguments)?.or_trouble("git fetch").map(drop)
+        let fetched = self.git(&arguments).and_then(|said| said.or_trouble("git fetch"));
+        if is_new && fetched.is_err() {
+            // Nothing is left of what was never there.
+            drop(std::fs::remove_dir_all(&self.folder));
+        }
+        fetched.map(drop)
     }
 
     /// The youngest commit of the branch; none when there is no commit yet.
@@ -171,6 +179,36 @@ impl Git {
         Ok(said.out.split(|byte| *byte == 0).filter_map(entry).collect())
     }
 
+    /// Refuses what git would take for a pattern or for another revision of a branch.
+    fn refuse_no_branch_name(&self) -> Result<(), Trouble> {
+        let name = format!("refs/heads/{}", self.branch);
+        if self.branch.is_empty()
+            || run("git", ["check-ref-format", &name], None, 1_024, &self.limits)?.ok
+        {
+            return Ok(());
+        }
+        Err(Trouble::Unreachable(format!("{:?} cannot be the name of a branch", self.branch)))
+    }
+
+    /// A repository without any branch is empty; one with others was not meant.
+    fn refuse_other_branches(&self) -> Result<(), Trouble> {
+        if self.remote.is_some() {
+            return Ok(());
+        }
+        let count = format!("--count={BRANCHES_NAMED_MAX}");
+        let list = ["for-each-ref", &count, "--format=%(refname:lstrip=2)", "refs/heads/"];
+        let branches = self.lines(&list)?;
+        if branches.is_empty() {
+            return Ok(());
+        }
+        let branches = branches.join(", ");
+        let why = match self.branch.as_str() {
+            "" => format!("what is checked out has no commits, but there are branches: {branches}"),
+            branch => format!("there is no branch {branch}, but there are: {branches}"),
+        };
+        Err(Trouble::Unreachable(why))
+    }
+
     fn refuse_shallow(&self) -> Result<(), Trouble> {
         let said = self.lines(&["rev-parse", "--is-shallow-repository"])?;
         if said.first().is_some_and(|line| line == "true") {
@@ -192,10 +230,14 @@ impl Git {
 
 impl Repository for Git {
     fn look(&self, known: &Point, max: usize) -> Result<Seen, Trouble> {
+        if known.id.is_empty() {
+            self.refuse_no_branch_name()?;
+        }
         self.fetch()?;
         let rewritten = |why: String| Err(Trouble::Rewritten(why));
         let Some(tip) = self.tip()? else {
             if known.id.is_empty() {
+                self.refuse_other_branches()?;
                 return Ok(seen(known, 0, Vec::new()));
             }
             return rewritten(format!("the branch of revision {} is gone", known.number));

@@ -335,6 +335,35 @@ fn only_first_parents_count() {
     assert_eq!(branch_of(text(&lab.repo()), &Limits::default()).as_deref(), Some("main"));
 }
 
+/// Nothing would ever come of it, and nobody would know.
+#[test]
+fn a_branch_that_is_not_there_is_told_with_those_that_are() {
+    let lab = Lab::new(ArchiveKind::Git);
+    let limits = Limits { mirrors: Some(lab.folder.path().join("mirrors")), ..Limits::default() };
+    let look = |place: &str, branch: &str| {
+        let (kind, place, branch) = (ArchiveKind::Git, place.to_owned(), branch.to_owned());
+        open(&Place { kind, place, branch }, &limits).and_then(|r| r.look(&start(), 9))
+    };
+    let (repo, url) = (lab.repo().display().to_string(), lab.url());
+    assert_eq!(look(&repo, "mian").unwrap().youngest, 0);
+    lab.commit("one", &[("a.txt", Some("1"))]);
+    lab.commit("two", &[("a.txt", Some("2"))]);
+    run("git", &["push", "-q", "origin", "main:next"], &lab.work());
+    let trouble = look(&repo, "mian").unwrap_err().to_string();
+    assert_eq!(trouble, "there is no branch mian, but there are: main, next");
+    assert!(look(&url, "mian").is_err());
+    for place in [&repo, &url] {
+        assert!(std::fs::read_dir(lab.folder.path().join("mirrors")).unwrap().next().is_none());
+        for branch in ["main~1", "*", "a b", "main:next", "main@{1}", "../x", "a..b"] {
+            let trouble = look(place, branch).unwrap_err().to_string();
+            assert!(trouble.contains("cannot be the name of a branch"), "{place}: {trouble}");
+        }
+        assert_eq!(look(place, "next").unwrap().youngest, 2, "{place}");
+        drop(std::fs::remove_dir_all(lab.folder.path().join("mirrors")));
+        std::fs::create_dir(lab.folder.path().join("mirrors")).unwrap();
+    }
+}
+
 #[test]
 fn what_is_no_repository_is_told_apart_from_what_is_empty() {
     let folder = tempfile::tempdir().unwrap();
