@@ -108,7 +108,18 @@ fn whole(repo: &str) -> Result<String, String> {
     if repo.contains("://") {
         return Ok(repo.trim_end_matches('/').to_owned());
     }
-    let path = Path::new(repo).canonicalize().map_err(|error| format!("{repo}: {error}"))?;
+    let path = Path::new(repo).canonicalize().map_err(|error| match short_url(repo) {
+        Some(url) => format!("{repo} is no folder of this machine; write the URL as {url}"),
+        None => format!("{repo}: {error}"),
+    })?;
     let text = path.to_str().map(str::to_owned);
     text.ok_or_else(|| format!("{repo}: the path is not UTF-8"))
+}
+
+/// `user@host:path`, as the programs of git and ssh also understand it. Whether the path begins at
+/// somebody's home depends on the host, so that it has to be said.
+fn short_url(repo: &str) -> Option<String> {
+    let (host, path) = repo.split_once(':')?;
+    let is_host = !host.is_empty() && !host.contains('/');
+    is_host.then(|| format!("ssh://{host}/{}", path.trim_start_matches('/')))
 }

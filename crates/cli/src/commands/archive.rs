@@ -27,7 +27,8 @@ pub(crate) struct Args {
 enum Verb {
     /// Watches a repository, or changes what is said about it
     Add {
-        /// Its name
+        /// Its name, without a slash
+        #[arg(value_parser = clap::builder::NonEmptyStringValueParser::new())]
         name: String,
         /// The repository: a path on the server's machine, or a URL
         #[arg(long, value_name = "PATH-OR-URL")]
@@ -254,7 +255,11 @@ fn show(a: &Archive) -> String {
         pairs.push(("branch", a.branch.clone()));
     }
     pairs.push(("trusted", if a.trusted { "yes" } else { "no, nothing runs" }.to_owned()));
-    pairs.push(("revisions", format!("{} to {}, planned up to {}", a.from, a.youngest, a.planned)));
+    let revisions = match a.youngest < a.from {
+        true => format!("none yet; the first to process is {}", a.from),
+        false => format!("{} to {}, planned up to {}", a.from, a.youngest, a.planned),
+    };
+    pairs.push(("revisions", revisions));
     if a.youngest < a.planned {
         let text = format!("more than {} revisions; a shorter history was accepted", a.planned);
         pairs.push(("awaiting", text));

@@ -32,6 +32,9 @@ fn what_a_task_writes_is_seen_while_it_runs() {
     assert!(follow.wait().unwrap().success());
     assert_eq!(lab.ok(&["task", "log", TASK]), "first\nlast\n");
     assert_eq!(lab.ok(&["task", "log", TASK, "--from", "6", "--attempt", "1"]), "last\n");
+    assert_eq!(lab.ok(&["task", "log", TASK, "--from", "99", "--attempt", "1"]), "");
+    let said = lab.say(&["task", "log", TASK, "--attempt", "7"]);
+    assert!(said.code == 1 && said.err.contains("has no attempt 7"), "{}", said.err);
 }
 
 #[test]

@@ -5,8 +5,10 @@ use std::time::Duration;
 
 use armarius_wire::client::{Client, Error};
 use armarius_wire::v1::output::{Piece, Wanted};
+use armarius_wire::v1::task::Task;
 
 use crate::connect::Connection;
+use crate::exit::Failure;
 use crate::paper::clean;
 
 /// Rest before a stream that broke is opened again.
@@ -41,13 +43,29 @@ pub(super) fn run(log: &Log) -> anyhow::Result<()> {
     }
 }
 
+/// An attempt that wrote nothing is not one that never was.
+fn refuse_missing(client: &Client, task: i64, attempt: u32) -> anyhow::Result<()> {
+    let shown: Task = client.get(&format!("tasks/{task}"), &[])?;
+    if (1..=i64::from(shown.attempts)).contains(&i64::from(attempt)) {
+        return Ok(());
+    }
+    let why = format!("{} has no attempt {attempt}", shown.address);
+    Err(Failure::new(why, format!("attempts so far: {}", shown.attempts)).into())
+}
+
 /// What is there now.
 fn read(client: &Client, task: i64, mut wanted: Wanted, paper: Paper) -> anyhow::Result<()> {
+    let asked = wanted.attempt;
+    let mut is_first = true;
     loop {
         let read = client.read_output(task, &wanted)?;
         if read.bytes.is_empty() {
-            return Ok(());
+            return match asked.filter(|_| is_first) {
+                Some(attempt) => refuse_missing(client, task, attempt),
+                None => Ok(()),
+            };
         }
+        is_first = false;
         (wanted.from, wanted.attempt) = (read.piece.next, Some(read.piece.attempt));
         paper.write(&read.piece, &read.bytes)?;
     }

@@ -137,3 +137,27 @@ fn stop_the_watch(lab: &Lab, act: impl FnOnce()) {
     let repo = lab.path("repo");
     lab.ok(&["archive", "add", "books", "--repo", text(&repo), "--trust"]);
 }
+
+#[test]
+fn what_cannot_be_watched_is_refused_with_a_way_out() {
+    let lab = Lab::new();
+    let repo = Repo::new(&lab, Kind::Git);
+    let work = repo.client("work");
+    let _server = lab.start(&UP, "listening on");
+    let place = text(&repo.place()).to_owned();
+    lab.ok(&["archive", "add", "early", "--repo", &place]);
+    let shown = lab.ok(&["archive", "show", "early"]);
+    assert!(shown.contains("none yet"), "{shown}");
+    repo.commit(&work, &[("a.txt", "1")], "one");
+    let no = |words: &[&str], told: &str| {
+        let said = lab.say(&[&["archive", "add"], words].concat());
+        assert!(said.code != 0 && said.err.contains(told), "{words:?}: {}", said.err);
+    };
+    no(&["b", "--repo", &place, "--branch", "mian"], "no branch mian, but there are: main");
+    no(&["b", "--repo", &place, "--branch", "a..b"], "cannot be the name of a branch");
+    no(&["a/b", "--repo", &place], "contains a slash");
+    no(&["", "--repo", &place], "a value is required");
+    let short = ["b", "--kind", "git", "--repo", "git@host:foo/bar.git"];
+    no(&short, "write the URL as ssh://git@host/foo/bar.git");
+    assert_eq!(lab.json(&["archive", "list"])["entries"].as_array().unwrap().len(), 1);
+}
