@@ -15,8 +15,8 @@ use super::repository::{
     refuse_option, shorten,
 };
 
-/// What an export does not take from the repository's or a person's settings: files are as they were
-/// committed, and nothing is written but them.
+/// What an export does not take from the repository's or a person's settings: files are as they
+/// were committed, and nothing is written but them.
 const EXPORTING: [&str; 12] = [
     "-c",
     "core.autocrlf=false",
@@ -362,8 +362,8 @@ impl Repository for Git {
         Ok(files)
     }
 
-    /// Checked out by an index of its own rather than by `git archive`, which leaves out and rewrites
-    /// what attributes of the tree say.
+    /// Checked out by an index of its own rather than by `git archive`, which leaves out and
+    /// rewrites what attributes of the tree say.
     fn export(&self, at: &Point, into: &Path) -> Result<(), Trouble> {
         let said = |error: io::Error| Trouble::Unreachable(format!("{}: {error}", into.display()));
         std::fs::create_dir_all(into).map_err(said)?;

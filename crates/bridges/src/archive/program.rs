@@ -48,7 +48,7 @@ impl Said {
     }
 }
 
-/// Runs a program with arguments, perhaps with one more variable; `bytes_max` of its output are read.
+/// Runs a program with arguments, perhaps with one more variable; reads `bytes_max` of its output.
 pub(super) fn run<I: AsRef<OsStr>>(
     name: &str,
     arguments: impl IntoIterator<Item = I>,

@@ -1,5 +1,6 @@
 //! Tests of the rules: scripts in, text out.
 
+mod archives;
 mod claiming;
 mod depending;
 mod holding;

@@ -150,7 +150,8 @@ pub(super) async fn show(
                 }
             }
         }
-        @if steers(&caller) && task.state != "done" { section.actions { h2 { "Actions" } (act::task_forms(task)) } }
+        @if steers(&caller) && task.state != "done" {
+            section.actions { h2 { "Actions" } (act::task_forms(task)) } }
         section id="why" data-live {
             h2 { @if open { "What it waits for" } @else { "Why" } }
             ul.why { (tree(why)) }

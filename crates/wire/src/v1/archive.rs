@@ -97,7 +97,7 @@ pub struct Skip {
     pub reason: String,
 }
 
-/// `POST /api/v1/archives/{archive}/accept`: the history of a stopped archive is taken as it is now.
+/// `POST /api/v1/archives/{archive}/accept`: the history of a stopped archive is taken as it is.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Accept {

@@ -3,7 +3,8 @@
 /// Begins the line by which a hook of ours is known.
 const MADE: &str = "# Made by `armarius archive hook`";
 
-/// A line that tells the server about a commit and is not waited for. `more` is what the hook knows.
+/// A line that tells the server about a commit and is not waited for. `more` is what the hook
+/// knows.
 pub(super) fn call(program: &str, key_file: &str, archive: &str, more: &str) -> String {
     let words = [
         &quoted(program),

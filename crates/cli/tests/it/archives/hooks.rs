@@ -1,4 +1,4 @@
-//! Hooks that stand beside others: of a second archive of the same repository, and of somebody else.
+//! Hooks beside others: of a second archive of the same repository, and of somebody else.
 
 use std::path::Path;
 use std::process::Command;
