@@ -63,8 +63,11 @@ pub const CHANGED_PATHS_MAX: usize = 10_000;
 pub const MESSAGE_BYTES_MAX: usize = 1_024;
 /// Complaints that are kept of an invalid definition.
 pub const COMPLAINTS_MAX: usize = 50;
-/// Revisions made by tasks that may stand behind one another before nothing more is run.
-pub const CAUSAL_DEPTH_MAX: u32 = 8;
+/// Revisions made by tasks that may stand behind one another before nothing more is run, unless the
+/// archive says otherwise.
+pub const CAUSAL_DEPTH: u32 = 8;
+/// The most an archive may say.
+pub const CAUSAL_DEPTH_MAX: u32 = 64;
 /// Keys there may be, revoked ones that are still remembered included.
 pub const KEYS_MAX: usize = 10_000;
 /// Most collections one key may be limited to.

@@ -45,6 +45,10 @@ enum Verb {
         /// Run what the repository defines; without it definitions are read and shown only
         #[arg(long)]
         trust: bool,
+        /// Revisions made by tasks that may stand behind one another before nothing more is run
+        /// (8 unless it was said before)
+        #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=64))]
+        depth_max: Option<u32>,
         #[command(flatten)]
         steering: Steering,
     },
@@ -111,9 +115,9 @@ enum Verb {
 
 pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     match args.verb {
-        Verb::Add { name, repo, kind, branch, from, trust, steering } => {
+        Verb::Add { name, repo, kind, branch, from, trust, depth_max, steering } => {
             let repo = whole(&repo);
-            let put = Put { repo, kind, branch, from, trust };
+            let put = Put { repo, kind, branch, from, trust, depth_max };
             add(&name, &put, &steering)?;
         }
         Verb::List { connection } => {
@@ -268,6 +272,8 @@ fn show(a: &Archive) -> String {
         let text = format!("revision {} since {}", awaiting.revision, awaiting.since);
         pairs.push(("awaiting", text));
     }
+    let depth = format!("nothing runs behind more than {} revisions made by tasks", a.depth_max);
+    pairs.push(("loops", depth));
     pairs.push(("flows", a.flows.join(", ")));
     if !a.behind.is_empty() {
         let failed = a.behind.join(", ");

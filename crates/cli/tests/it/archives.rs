@@ -305,7 +305,10 @@ fn definitions_are_those_of_their_revision_and_wrong_ones_stop_nobody() {
     let shown = revision(&lab, 1);
     assert_eq!(shown["state"], "untrusted", "{shown}");
     assert!(shown["remarks"][0].as_str().unwrap().contains("main (index)"), "{shown}");
-    lab.ok(&["archive", "add", "books", "--repo", text(&place), "--trust"]);
+    assert_eq!(archive(&lab)["depth_max"], 8);
+    let more = ["--trust", "--depth-max", "12"];
+    lab.ok(&[&["archive", "add", "books", "--repo", text(&place)][..], &more].concat());
+    assert_eq!(archive(&lab)["depth_max"], 12);
     repo.commit(&work, &[("_workflows/other.yaml", "- name: index\n  comand: x\n")], "two");
     wait_planned(&lab, 2);
     let shown = revision(&lab, 2);

@@ -20,6 +20,8 @@ pub struct PutArchive {
     pub first: i64,
     /// Whether its definitions may run.
     pub trusted: bool,
+    /// Revisions made by tasks that may stand behind one another; as it was when it is not said.
+    pub depth_max: Option<u32>,
 }
 
 /// What a look at a repository showed.

@@ -12,7 +12,9 @@ use crate::command::{AcceptHistory, PutArchive, Sight};
 use crate::flow::codec::COMMIT;
 use crate::flow::{Action, Flow, On, RUN_MILESTONE, Step};
 use crate::ids::{CollectionId, FlowId, Time};
-use crate::limits::{ARCHIVES_MAX, PLACE_BYTES_MAX, REASON_BYTES_MAX};
+use crate::limits::{
+    ARCHIVES_MAX, CAUSAL_DEPTH, CAUSAL_DEPTH_MAX, PLACE_BYTES_MAX, REASON_BYTES_MAX,
+};
 use crate::refusal::{Code, Refusal};
 use crate::reply::Reply;
 use crate::rows::{Archive, ArchiveState};
@@ -27,6 +29,7 @@ pub(super) fn put(desk: &mut Desk<'_>, put: &PutArchive) -> Rule<Reply> {
             .hint("revisions count from 1")
             .into());
     }
+    refuse_depth(put.depth_max)?;
     if desk.view.collection_names.get(&put.archive)?.is_none() {
         super::collection::put(desk, &put.archive, &[])?;
     }
@@ -52,7 +55,7 @@ pub(super) fn put(desk: &mut Desk<'_>, put: &PutArchive) -> Rule<Reply> {
     }
     let detail = serde_json::json!({
         "kind": row.kind.as_str(), "place": &*row.place, "branch": &*row.branch,
-        "first": row.first, "trusted": row.trusted,
+        "first": row.first, "trusted": row.trusted, "depth_max": row.depth_max,
     });
     desk.tell_archive(&row, &ARCHIVE_PUT, Some(detail.to_string().into()))?;
     desk.view.archives.put(home, row);
@@ -66,6 +69,14 @@ fn refuse_slash(name: &Name) -> Result<(), Refusal> {
     }
     Err(Refusal::new(Code::BadName, format!("the name {name} of an archive contains a slash"))
         .hint("tasks are called task@archive/revision; write a dash instead"))
+}
+
+fn refuse_depth(depth_max: Option<u32>) -> Result<(), Refusal> {
+    if depth_max.is_none_or(|depth| (1..=CAUSAL_DEPTH_MAX).contains(&depth)) {
+        return Ok(());
+    }
+    let why = "as many revisions made by tasks cannot be allowed to stand behind one another";
+    Err(Refusal::new(Code::OutOfRange, why).hint(format!("say 1 to {CAUSAL_DEPTH_MAX}")))
 }
 
 /// An archive of which nothing is known yet.
@@ -88,6 +99,7 @@ fn fresh(home: CollectionId, put: &PutArchive, now: Time) -> Archive {
         since: now,
         barrier: Vec::new(),
         flows: Vec::new(),
+        depth_max: put.depth_max.unwrap_or(CAUSAL_DEPTH),
     }
 }
 
@@ -113,6 +125,7 @@ fn changed(old: &Archive, put: &PutArchive, now: Time) -> Result<Archive, Refusa
     let mut row = old.clone();
     row.place = put.place.clone();
     row.trusted = put.trusted;
+    row.depth_max = put.depth_max.unwrap_or(row.depth_max);
     if row.state == ArchiveState::Removed {
         row.state = ArchiveState::Watched;
     }

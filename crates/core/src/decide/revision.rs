@@ -23,8 +23,8 @@ use crate::flow::filter::{Change, refuses};
 use crate::flow::{Flow, On, When, check as rules};
 use crate::ids::{FlowId, ItemId, TaskId, Time, VersionId};
 use crate::limits::{
-    CAUSAL_DEPTH_MAX, CHANGED_PATHS_MAX, COMPLAINTS_MAX, KEY_BYTES_MAX, MESSAGE_BYTES_MAX,
-    NOTICE_AHEAD_MAX, PAYLOAD_BYTES_MAX, PLACE_BYTES_MAX, REASON_BYTES_MAX,
+    CHANGED_PATHS_MAX, COMPLAINTS_MAX, KEY_BYTES_MAX, MESSAGE_BYTES_MAX, NOTICE_AHEAD_MAX,
+    PAYLOAD_BYTES_MAX, PLACE_BYTES_MAX, REASON_BYTES_MAX,
 };
 use crate::refusal::{Code, Refusal};
 use crate::reply::Reply;
@@ -38,7 +38,7 @@ pub const KIND: &str = "revision";
 enum Verdict<'p> {
     Runs(Vec<&'p Flow>),
     Invalid(Vec<Complaint>),
-    Runaway(u32),
+    Runaway { depth: u32, max: u32 },
     Untrusted(&'p [Flow]),
     Skipped(&'p str),
 }
@@ -349,8 +349,8 @@ fn judge<'p>(row: &Archive, definitions: &'p Definitions, depth: u32) -> Verdict
     if !complaints.is_empty() {
         return Verdict::Invalid(complaints);
     }
-    if depth > CAUSAL_DEPTH_MAX {
-        return Verdict::Runaway(depth);
+    if depth > row.depth_max {
+        return Verdict::Runaway { depth, max: row.depth_max };
     }
     if !row.trusted && !flows.is_empty() {
         return Verdict::Untrusted(flows);
@@ -403,8 +403,8 @@ fn tell(desk: &mut Desk<'_>, item: ItemId, verdict: &Verdict<'_>, layout: &Layou
                 .map(|c| json!({ "file": &*c.file, "line": c.line, "reason": &*c.reason }));
             (&REVISION_INVALID, Outcome::Failure, json!({ "problems": shown.collect::<Value>() }))
         }
-        Verdict::Runaway(depth) => {
-            let detail = json!({ "depth": depth, "max": CAUSAL_DEPTH_MAX });
+        Verdict::Runaway { depth, max } => {
+            let detail = json!({ "depth": depth, "max": max });
             (&REVISION_RUNAWAY, Outcome::Failure, detail)
         }
         Verdict::Untrusted(flows) => {
@@ -428,7 +428,7 @@ fn tell(desk: &mut Desk<'_>, item: ItemId, verdict: &Verdict<'_>, layout: &Layou
     let n = desk.append(item, fact)?;
     desk.mark(item, name, n, outcome, basis);
     match verdict {
-        Verdict::Invalid(_) | Verdict::Runaway(_) => {
+        Verdict::Invalid(_) | Verdict::Runaway { .. } => {
             let row = desk.item(item)?;
             let (home, mut more) = (row.collection, detail);
             more["revision"] = row.ordinal.into();

@@ -41,6 +41,8 @@ pub struct Archive {
     pub barrier: Vec<TaskId>,
     /// Flows that the definitions of the planned revision have.
     pub flows: Vec<FlowId>,
+    /// Revisions made by tasks that may stand behind one another before nothing more is run.
+    pub depth_max: u32,
 }
 
 /// What kind of repository it is.

@@ -1,7 +1,8 @@
 //! What scripts say about archives: the collection `c` is one, its revisions are `rev-1`, `rev-2` …
 //!
 //! ```text
-//! archive [first=N] [untrusted]       c is an archive
+//! archive [first=N] [untrusted] [depth-max=N]
+//!                                     c is an archive
 //! archive name=A                      … or another
 //! define FLOW                         revisions planned from now on have this flow too
 //! define                              … and none
@@ -57,6 +58,7 @@ impl Lab {
                 branch: "".into(),
                 first: option(words, "first").map_or(1, |n| n.parse().expect("a revision")),
                 trusted: !words.contains(&"untrusted"),
+                depth_max: option(words, "depth-max").map(|n| n.parse().expect("a number")),
             }),
             "notice" => Command::NoticeRevision { archive: archive(), revision: number(0) },
             "look" => Command::LookedAt { archive: archive(), sight: sight(words[0]) },

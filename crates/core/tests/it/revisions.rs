@@ -380,7 +380,15 @@ fn a_loop_of_commits_ends_in_a_named_state() {
         plan 2 depth=8
         history rev-2 -> revision.seen task.waiting revision.runaway task.done
         plan 3
-        task f.a@rev-3 -> ready",
+        task f.a@rev-3 -> ready
+        archive depth-max=0 -> no: out-of-range
+        archive depth-max=65 -> no: out-of-range
+        archive depth-max=10
+        archive
+        plan 4 depth=9
+        task f.a@rev-4 -> ready
+        plan 5 depth=10
+        history rev-5 revision.runaway -> revision.runaway",
     )
     .check_history();
 }

@@ -71,6 +71,7 @@ pub(crate) async fn put(
         branch: found.branch.into(),
         first: put.from.unwrap_or(1),
         trusted: put.trust,
+        depth_max: put.depth_max,
     });
     app.ask(&caller, command).await?;
     app.repositories().news(&archive, None, &caller.actor);
@@ -329,6 +330,7 @@ pub(crate) fn shown(view: &View, row: &rows::Archive) -> Option<Archive> {
         held_back: String::new(),
         behind: Vec::new(),
         flows: flows.map(|flow| flow.name.to_string()).collect(),
+        depth_max: row.depth_max,
     })
 }
 

@@ -326,6 +326,7 @@ pub(super) async fn trust(
         branch: row.branch,
         first: row.first,
         trusted,
+        depth_max: None,
     });
     app.ask(&caller, command).await?;
     app.repositories().news(&archive, None, &caller.actor);

@@ -35,6 +35,7 @@ fn put(lab: &Lab, archive: &str, trusted: bool) {
         branch: "".into(),
         first: 1,
         trusted,
+        depth_max: None,
     }));
 }
 

@@ -57,6 +57,7 @@ fn put(trusted: bool) -> Command {
         branch: "".into(),
         first: 1,
         trusted,
+        depth_max: None,
     })
 }
 

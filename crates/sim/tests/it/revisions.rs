@@ -134,6 +134,7 @@ fn put(handle: &Handle, archive: &Name) {
         branch: "".into(),
         first: 1,
         trusted: true,
+        depth_max: None,
     };
     ask(handle, "op", Command::PutArchive(put));
 }

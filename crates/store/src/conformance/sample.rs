@@ -183,6 +183,7 @@ pub fn archive(key: i64, variant: i64) -> (CollectionId, Archive) {
         since: Time(count(variant)),
         barrier: (0..variant % 3).map(TaskId).collect(),
         flows: (0..variant % 4).map(FlowId).collect(),
+        depth_max: small(variant),
     };
     (collection, row)
 }

@@ -30,6 +30,8 @@ const MIGRATIONS: &[Migration] = &[
     Migration { sql: include_str!("schema/0003_output.sql"), oldest: 2 },
     // An older program does not notice that a dump was brought back, as it never did.
     Migration { sql: include_str!("schema/0004_home.sql"), oldest: 2 },
+    // An older program goes by the limit that was the only one.
+    Migration { sql: include_str!("schema/0005_depth.sql"), oldest: 2 },
 ];
 
 /// The second half of the lock: no shard has this number.

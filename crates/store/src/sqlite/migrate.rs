@@ -9,12 +9,13 @@ use super::desk::Desk;
 use super::fault::{Answer, OrFault as _};
 
 /// All migrations, the first being number 1.
-const MIGRATIONS: [&str; 5] = [
+const MIGRATIONS: [&str; 6] = [
     include_str!("schema/0001_start.sql"),
     include_str!("schema/0002_way.sql"),
     include_str!("schema/0003_keys.sql"),
     include_str!("schema/0004_robots.sql"),
     include_str!("schema/0005_revisions.sql"),
+    include_str!("schema/0006_depth.sql"),
 ];
 
 /// Marks the file as ours: the letters `ARMA`.

@@ -23,6 +23,10 @@ pub struct Put {
     /// Whether the definitions in the repository may run.
     #[serde(default)]
     pub trust: bool,
+    /// Revisions made by tasks that may stand behind one another before nothing more is run, 1 to
+    /// 64; 8 when it was never given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub depth_max: Option<u32>,
 }
 
 /// An archive.
@@ -64,6 +68,9 @@ pub struct Archive {
     pub behind: Vec<String>,
     /// The flows that the planned revision defines.
     pub flows: Vec<String>,
+    /// Revisions made by tasks that may stand behind one another before nothing more is run.
+    #[serde(default)]
+    pub depth_max: u32,
 }
 
 /// A revision that is awaited.

@@ -34,6 +34,7 @@ pub(in crate::postgres) static ARCHIVE: Table = Table::new(
         ("since", Kind::I8),
         ("barrier", Kind::Text),
         ("flows", Kind::Text),
+        ("depth_max", Kind::I8),
     ],
 );
 
@@ -61,6 +62,7 @@ pub(in crate::postgres) fn write(pen: &mut Pen<'_>, view: &View) -> Answer<()> {
                 a.since.0.into(),
                 numbers_text(a.barrier.iter().map(|task| task.0)).into(),
                 numbers_text(a.flows.iter().map(|flow| flow.0)).into(),
+                a.depth_max.into(),
             ])
         },
     )
@@ -93,5 +95,6 @@ pub(in crate::postgres) fn archive_of(cells: &Cells<'_>) -> Answer<Archive> {
         since: cells.time(14)?,
         barrier: cells.numbers(15)?.into_iter().map(TaskId).collect(),
         flows: cells.numbers(16)?.into_iter().map(FlowId).collect(),
+        depth_max: cells.small(17)?,
     })
 }

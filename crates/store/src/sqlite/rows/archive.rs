@@ -12,15 +12,17 @@ use crate::sqlite::fault::Answer;
 
 pub(in crate::sqlite) const ALL: &str =
     "select collection, kind, place, branch, first, trusted, identity, youngest, noticed, planned,
-            planned_id, awaiting_since, state, reason, since, barrier, flows
+            planned_id, awaiting_since, state, reason, since, barrier, flows, depth_max
      from archive";
 
 const SQL: Sql = Sql {
     table: "archive",
     put: "insert or replace into archive
           (collection, kind, place, branch, first, trusted, identity, youngest, noticed, planned,
-           planned_id, awaiting_since, state, reason, since, barrier, flows)
-          values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17)",
+           planned_id, awaiting_since, state, reason, since, barrier, flows,
+           depth_max)
+          values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17,
+                  ?18)",
     delete: "delete from archive where collection = ?1",
 };
 
@@ -29,7 +31,7 @@ pub(in crate::sqlite) fn write(desk: &Desk, view: &View) -> Answer<()> {
 }
 
 /// In the order of the columns.
-fn values(a: &Archive) -> [Value; 17] {
+fn values(a: &Archive) -> [Value; 18] {
     let int = Value::Integer;
     let text = |text: &str| Value::Text(text.to_owned());
     [
@@ -50,6 +52,7 @@ fn values(a: &Archive) -> [Value; 17] {
         int(a.since.0),
         Value::Text(numbers_text(a.barrier.iter().map(|task| task.0))),
         Value::Text(numbers_text(a.flows.iter().map(|flow| flow.0))),
+        int(i64::from(a.depth_max)),
     ]
 }
 
@@ -80,5 +83,6 @@ pub(in crate::sqlite) fn archive_of(cells: &Cells<'_>) -> Answer<Archive> {
         since: cells.time(14)?,
         barrier: cells.numbers(15)?.into_iter().map(TaskId).collect(),
         flows: cells.numbers(16)?.into_iter().map(FlowId).collect(),
+        depth_max: cells.small(17)?,
     })
 }
