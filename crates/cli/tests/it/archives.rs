@@ -328,7 +328,20 @@ fn definitions_are_those_of_their_revision_and_wrong_ones_stop_nobody() {
     lab.wait(&started["task"].to_string(), &["done"]);
     let said = lab.say(&["start", "other", "--archive", "books", "--rev", "1"]);
     assert!(said.err.contains("there is no flow other at revision 1"), "{}", said.err);
-    // A rewritten branch stops the archive until somebody has looked at it.
+}
+
+/// A rewritten branch stops the archive until somebody has looked at it, and takes it as it is.
+#[test]
+fn a_history_that_was_rewritten_can_be_accepted() {
+    let lab = Lab::new();
+    let repo = Repo::new(&lab, Kind::Git);
+    let work = repo.client("work");
+    let _server = lab.start(&UP, "listening on");
+    for (name, message) in [("1.txt", "one"), ("2.txt", "two"), ("3.txt", "three")] {
+        repo.commit(&work, &[(name, "x")], message);
+    }
+    lab.ok(&["archive", "add", "books", "--repo", text(&repo.place()), "--trust"]);
+    wait_planned(&lab, 3);
     run("git", &["reset", "-q", "--hard", "HEAD^"], &work);
     run("git", &["push", "-q", "-f", "origin", "main"], &work);
     lab.ok(&["commit", "books", "7"]);
@@ -344,7 +357,7 @@ fn definitions_are_those_of_their_revision_and_wrong_ones_stop_nobody() {
     assert!(lab.say(&accept).err.contains("is not stopped"));
     let shown = lab.ok(&["archive", "show", "books"]);
     assert!(shown.contains("more than 3 revisions"), "{shown}");
-    repo.commit(&work, &[("_workflows/other.yaml", manual)], "three again");
+    repo.commit(&work, &[("3.txt", "x")], "three again");
     let next = "- name: other-index\n  command: [\"true\"]\n";
     repo.commit(&work, &[("_workflows/main.yaml", next)], "four");
     wait_planned(&lab, 4);
