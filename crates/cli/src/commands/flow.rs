@@ -221,7 +221,9 @@ fn check(files: &[PathBuf], archive: bool) -> anyhow::Result<()> {
     for path in files {
         if path.is_dir() {
             let flows = read_files(&committed(path)?).map_err(|errors| wrong(&errors))?;
-            eprintln!("{}: {} checked together", path.display(), counted(flows.len()));
+            if !flows.is_empty() {
+                eprintln!("{}: {} checked together", path.display(), counted(flows.len()));
+            }
             count += flows.len();
             continue;
         }
