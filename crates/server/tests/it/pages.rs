@@ -10,6 +10,9 @@ use crate::signing::{browse, sign_in};
 /// Would be a script if anything forgot to escape it.
 const HOSTILE: &str = "<script>alert(1)</script>\"'><img src=x onerror=alert(2)>";
 
+/// The same for an archive, whose name has no slash.
+const HOSTILE_ARCHIVE: &str = "<script>alert(1)\"'><img src=x onerror=alert(2)>";
+
 fn coded(text: &str) -> String {
     text.bytes().map(|byte| format!("%{byte:02X}")).collect()
 }
@@ -18,7 +21,7 @@ fn coded(text: &str) -> String {
 /// addresses of their pages.
 async fn hostile() -> (Lab, Vec<String>) {
     let lab = Lab::new();
-    let name = coded(HOSTILE);
+    let (name, archive) = (coded(HOSTILE), coded(HOSTILE_ARCHIVE));
     lab.put(&format!("/api/v1/collections/{name}"), json!({ "notify": [HOSTILE] }))
         .await
         .expect(204);
@@ -72,9 +75,9 @@ async fn hostile() -> (Lab, Vec<String>) {
         "/line".to_owned(),
         format!("/line?collection={name}"),
         "/archives".to_owned(),
-        format!("/archive?name={name}"),
-        format!("/revision?archive={name}&n=1"),
-        format!("/revision?archive={name}&n=2"),
+        format!("/archive?name={archive}"),
+        format!("/revision?archive={archive}&n=1"),
+        format!("/revision?archive={archive}&n=2"),
         "/keys".to_owned(),
     ];
     (lab, pages.to_vec())
@@ -91,8 +94,8 @@ async fn hostile_extras(lab: &Lab, step: &serde_json::Value) {
     let put = crate::lab::request(&lab.admin, "PUT", &path, "application/json", robot.to_string());
     lab.send(put).await.expect(201);
     lab.key(HOSTILE, Role::Worker, &[HOSTILE]);
-    crate::archives::plan(lab, HOSTILE, 1, HOSTILE);
-    crate::archives::plan_invalid(lab, HOSTILE, 2, HOSTILE);
+    crate::archives::plan(lab, HOSTILE_ARCHIVE, 1, HOSTILE);
+    crate::archives::plan_invalid(lab, HOSTILE_ARCHIVE, 2, HOSTILE);
 }
 
 #[tokio::test]
