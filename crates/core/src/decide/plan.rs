@@ -28,13 +28,16 @@ pub(super) struct Opening {
     pub(super) depth: u32,
     /// What every task that depends on nothing within the round waits for.
     pub(super) depends: Vec<Target>,
+    /// On a revision: its COMMIT, which every task waits for. What depends on another task of the
+    /// round would wait through that one, but not when an operator skips it.
+    pub(super) commit: Option<TaskId>,
 }
 
 impl Desk<'_> {
     /// Opens the next round of a flow on an item. Answers its number and its first task. On a
     /// revision its tasks wait for the COMMIT, whoever opens it.
     pub(super) fn open_round(&mut self, mut opening: Opening) -> Rule<(u32, TaskId)> {
-        opening.depends.extend(self.commit_at(opening.item)?.map(Target::Task));
+        opening.commit = self.commit_at(opening.item)?;
         let opening = &opening;
         let (def, bodies) = self.lay_out(opening)?;
         let (round, first) = bodies.first().map_or_else(Default::default, |b| (b.round, b.id));
@@ -130,6 +133,9 @@ impl Desk<'_> {
             for target in &opening.depends {
                 self.depend_on(&mut task, target.clone(), When::Done, false)?;
             }
+        }
+        if let Some(commit) = opening.commit {
+            self.depend_on(&mut task, Target::Task(commit), When::Done, false)?;
         }
         self.plan(task, body)?;
         if self.count(Counter::Absent)? > 0 {

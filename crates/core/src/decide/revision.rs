@@ -198,6 +198,7 @@ fn see(desk: &mut Desk<'_>, archive: &Name, row: &Archive, revision: i64) -> Rul
         fingerprint: Text::from(""),
         depth: 0,
         depends: Vec::new(),
+        commit: None,
     };
     let (def, bodies) = desk.lay_out(&opening)?;
     for body in &bodies {
@@ -298,7 +299,7 @@ fn lay_out(
         match (&def.on, refuses(&def.on, change)) {
             (On::Commit { .. }, None) => {
                 let mut opening = opening(desk, item, ids, Text::from(""), next.depth)?;
-                opening.depends.push(Target::Task(commit));
+                opening.commit = Some(commit);
                 let (def, bodies) = desk.lay_out(&opening)?;
                 layout.rounds.push((opening, def, bodies));
             }
@@ -336,6 +337,7 @@ fn opening(
         fingerprint: Text::from(""),
         depth,
         depends: Vec::new(),
+        commit: None,
     })
 }
 

@@ -77,6 +77,7 @@ fn open(desk: &mut Desk<'_>, row: &mut Schedule, slot: Time) -> Rule<bool> {
         fingerprint: Text::from(""),
         depth: 0,
         depends: Vec::new(),
+        commit: None,
     };
     let (round, _) = desk.open_round(opening)?;
     row.last_round = round;

@@ -51,6 +51,7 @@ pub(super) fn submit(desk: &mut Desk<'_>, submit: &Submit) -> Rule<Reply> {
         fingerprint: Text::from(""),
         depth: 0,
         depends,
+        commit: None,
     };
     let (round, task) = desk.open_round(opening)?;
     let made = Made::Round(RoundKey { item, flow, round }, task);

@@ -277,6 +277,7 @@ impl Desk<'_> {
             fingerprint,
             depth: if spent { 0 } else { depth },
             depends: Vec::new(),
+            commit: None,
         };
         self.open_round(opening).map(|(_, first)| first)
     }

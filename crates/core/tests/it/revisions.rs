@@ -491,3 +491,20 @@ fn every_task_waits_for_the_commit_of_its_revision() {
     )
     .check_history();
 }
+
+/// Also what would wait for it only through a task that an operator skips.
+#[test]
+fn whoever_is_skipped_no_task_runs_before_its_commit() {
+    check(
+        "archive
+        define main on=commit: lock exclusive ; index ; build depends=index
+        plan 1
+        claim w step=main.lock -> main.lock@rev-1
+        claim v max=9 -> main.index@rev-1
+        plan 2
+        skip main.index@rev-2
+        task main.build@rev-2 -> waiting
+        report w main.lock@rev-1 ok
+        task main.build@rev-2 -> ready",
+    );
+}
