@@ -187,6 +187,7 @@ pub const RULES: &[Rule] = &[
     rule("POST",   "/line/act",                              STEERS,          Small),
     rule("POST",   "/archive/skip",                          STEERS,          Small),
     rule("POST",   "/archive/resume",                        STEERS,          Small),
+    rule("POST",   "/archive/accept",                        STEERS,          Small),
     rule("POST",   "/archive/start",                         STEERS,          Small),
     rule("POST",   "/archive/trust",                         RULES_ALL,       Small),
     rule("POST",   "/key/act",                               Who::WholeAdmin, Small),

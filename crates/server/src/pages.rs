@@ -70,6 +70,7 @@ pub(crate) fn routes() -> Router<App> {
         .route("/archive", get(grid::show))
         .route("/archive/skip", post(archive::skip))
         .route("/archive/resume", post(archive::resume))
+        .route("/archive/accept", post(archive::accept))
         .route("/archive/start", post(archive::start))
         .route("/archive/trust", post(archive::trust))
         .route("/revision", get(revision::show))

@@ -110,8 +110,18 @@ pub(crate) async fn accept(
     Path(name): Path<String>,
     Json(accept): Json<Accept>,
 ) -> Answer {
+    Ok(json(StatusCode::OK, &accept_as_it_is(&app, &caller, name, accept.reason).await?))
+}
+
+/// Takes the history of a stopped archive as it is now.
+pub(crate) async fn accept_as_it_is(
+    app: &App,
+    caller: &Caller,
+    name: String,
+    reason: String,
+) -> Result<Accepted, Fault> {
     let archive_name = Name::new(&name)?;
-    within(&caller, &archive_name)?;
+    within(caller, &archive_name)?;
     let seen = caller.clone();
     let row = app.look(move |look| archive(look, &seen, &name)).await?;
     let (planned, before) = (row.planned, row.clone());
@@ -125,15 +135,15 @@ pub(crate) async fn accept(
     };
     let command = Command::AcceptHistory(AcceptHistory {
         archive: archive_name.clone(),
-        reason: accept.reason.into(),
+        reason: reason.into(),
         planned,
         youngest,
         identity: identity.into(),
         id: id.into(),
     });
-    app.ask(&caller, command).await?;
+    app.ask(caller, command).await?;
     app.repositories().news(&archive_name, None, &caller.actor);
-    Ok(json(StatusCode::OK, &told))
+    Ok(told)
 }
 
 /// What a repository calls its revision, or where it counts them, what it calls itself.

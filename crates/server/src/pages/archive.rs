@@ -167,6 +167,11 @@ pub(super) fn urgent_forms(caller: &Caller, archive: &Archive) -> Markup {
             (action("Resume", "The repository is looked at again. If its history still differs \
                 from what was planned, the archive stops again.",
                 &form(archive, "resume", "Resume this archive", &html! {})))
+            @let reason =
+                html! { label { "Reason" input name="reason" required maxlength="500"; } };
+            (action("Accept its history", "The archive goes on with the repository as it is now, \
+                after what was planned. It is recorded with your name, the reason, and what it was \
+                before.", &form(archive, "accept", "Accept this history", &reason)))
         }
     }
 }
@@ -294,6 +299,23 @@ pub(super) async fn resume(
     within(&caller, &archive)?;
     app.ask(&caller, Command::ResumeArchive { archive: archive.clone() }).await?;
     app.repositories().news(&archive, None, &caller.actor);
+    Ok(back(&format!("/archive?name={}", segment(&form.name))))
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Accept {
+    name: String,
+    reason: String,
+}
+
+/// `POST /archive/accept`
+pub(super) async fn accept(
+    State(app): State<App>,
+    caller: Caller,
+    Form(form): Form<Accept>,
+) -> Answer {
+    api::archive::accept_as_it_is(&app, &caller, form.name.clone(), form.reason).await?;
     Ok(back(&format!("/archive?name={}", segment(&form.name))))
 }
 

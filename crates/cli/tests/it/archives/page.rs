@@ -1,6 +1,6 @@
 //! The page of an archive in a real browser, while people commit.
 
-use super::{Kind, Repo, UP, text};
+use super::{Kind, Repo, UP, run, text, wait_planned};
 use crate::browser::Browser;
 use crate::browsing::sign_in;
 use crate::lab::Lab;
@@ -56,5 +56,30 @@ fn the_grid_follows_commits_and_output_is_one_click_away() {
     let shown = lab.json(&["revision", "show", "books", "2"]);
     let again = shown["tasks"].as_array().unwrap().iter().find(|task| task["round"] == 2).unwrap();
     assert_eq!((&again["trigger"], &again["params"]["why"]), (&"manual".into(), &"again".into()));
+    assert_eq!(browser.complaints(), Vec::<String>::new());
+}
+
+#[test]
+fn a_history_that_was_rewritten_is_accepted_on_the_page() {
+    let lab = Lab::new();
+    let repo = Repo::new(&lab, Kind::Git);
+    let work = repo.client("copy");
+    let server = lab.start(&UP, "listening on");
+    repo.commit(&work, &[("a.txt", "1")], "the first edition");
+    lab.ok(&["archive", "add", "books", "--repo", text(&repo.place()), "--trust"]);
+    wait_planned(&lab, 1);
+    run("git", &["commit", "-q", "--amend", "-m", "the same, better said"], &work);
+    run("git", &["push", "-q", "-f", "origin", "main"], &work);
+    let browser = Browser::open(true);
+    sign_in(&lab, &browser);
+    browser.go(&format!("{}/archive?name=books", server.url));
+    browser.until("stopped");
+    let form = "form[action='/archive/accept']";
+    browser.eval(&format!("document.querySelector(`{form}`).closest('details').open = true"));
+    browser.write(&format!("{form} input[name=reason]"), "a better message");
+    browser.click(&format!("{form} button"));
+    browser.until("watched");
+    let events = lab.ok(&["item", "events", "books/collection/books", "--json"]);
+    assert!(events.contains("a better message"), "{events}");
     assert_eq!(browser.complaints(), Vec::<String>::new());
 }
