@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use armarius_core::address::ItemAddress;
 use armarius_core::decide::revision_address;
 use armarius_core::event::Event;
+use armarius_core::flow::codec::COMMIT;
 use armarius_core::ids::{ItemId, TaskId, Time, VersionId};
 use armarius_core::rows::{Body, Item, ItemKey, Task as Row};
 use armarius_core::task::{Cause, State as Stand};
@@ -306,7 +307,7 @@ impl<'e> Occasions<'e> {
             task.slot = time::text(Time(slot));
         } else if !body.fingerprint.is_empty() {
             "robot".clone_into(&mut task.trigger);
-        } else if self.planned_at == Some(body.created_at) {
+        } else if self.planned_at == Some(body.created_at) || task.name == COMMIT {
             "commit".clone_into(&mut task.trigger);
         } else {
             "manual".clone_into(&mut task.trigger);

@@ -142,6 +142,11 @@ async fn the_log_tells_why_there_is_a_task() {
     let lab = Lab::new();
     plan(&lab, "books", 1, "book");
     assert_eq!(told(&lab, 1, "index").await["trigger"], "commit");
+    // A COMMIT comes with the notice, before its revision is planned.
+    let archive = Name::new("books").unwrap();
+    lab.tell(Command::NoticeRevision { archive, revision: 2 });
+    plan(&lab, "books", 2, "book");
+    assert_eq!(told(&lab, 2, "COMMIT").await["trigger"], "commit");
     let archive = Name::new("books").unwrap();
     let payload = "{\"why\":\"again\"}".into();
     let start = StartFlow { archive, revision: 1, flow: flow("book"), payload };
