@@ -259,7 +259,7 @@ impl Asker<'_> {
             Way::Outside => format!("a worker{labels} from outside"),
             Way::BuiltIn => format!("a worker{labels} that has this built-in step"),
         };
-        let clear = match queue.way {
+        let start = match queue.way {
             Way::Command | Way::Script | Way::BuiltIn => {
                 format!("start a worker: armarius work{option}")
             }
@@ -268,12 +268,17 @@ impl Asker<'_> {
             }
             Way::Outside => "start the program that claims this step over the API".to_owned(),
         };
+        // Somebody does this work: it may be a matter of waiting.
+        let (at_work, clear) = match queue.counts[State::Leased.index()] {
+            0 => (String::new(), start),
+            n => (format!("; {n} at work on this step"), format!("wait for one, or {start}")),
+        };
         let place = match ahead {
             0 => "first in its queue".to_owned(),
             AHEAD_MAX => format!("behind {AHEAD_MAX} or more in its queue"),
             n => format!("behind {n} in its queue"),
         };
-        Ok(Node::new(format!("{place}, waiting for {who}"), task.since).clear(clear))
+        Ok(Node::new(format!("{place}, waiting for {who}{at_work}"), task.since).clear(clear))
     }
 
     fn lease(&self, task: &Task, body: &Body) -> Result<Node, Stop> {

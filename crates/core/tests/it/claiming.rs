@@ -271,3 +271,18 @@ fn bad_claims_are_refused() {
         "{ONE}\nclaim w max=0 -> no: out-of-range\nclaim w max=1001 -> no: out-of-range"
     ));
 }
+
+#[test]
+fn why_tells_work_that_nobody_does_from_work_that_is_being_done() {
+    let mut lab = check(
+        "flow f: s
+        submit a f
+        submit b f",
+    );
+    let idle = lab.answer("why f.s@b");
+    assert!(idle.contains("behind 1 in its queue, waiting for a worker"), "{idle}");
+    assert!(!idle.contains("at work"), "{idle}");
+    lab.run("claim w -> f.s@a");
+    let busy = lab.answer("why f.s@b");
+    assert!(busy.contains("; 1 at work on this step") && busy.contains("wait for one"), "{busy}");
+}
