@@ -29,6 +29,8 @@ pub(super) struct Heart {
 /// One lease with its task.
 pub(super) struct Pulse {
     task: i64,
+    /// The token of this grant: a stop of an earlier one is none of this one's business.
+    token: String,
     ttl: Duration,
     /// When the renewal that holds was asked for.
     renewed: Instant,
@@ -42,15 +44,16 @@ pub(super) struct Pulse {
 impl Pulse {
     /// Stops the task if it is among these.
     fn heed(&mut self, stops: &[Stop]) {
-        if stops.iter().any(|stop| stop.task == self.task) {
+        if stops.iter().any(|stop| stop.task == self.task && stop.token == self.token) {
             self.told = true;
             self.run.reins.wish(Wish::Stop);
         }
     }
 
     /// A lease that was asked for at a moment and lasts so long from there.
-    pub(super) fn new(task: i64, ttl: Duration, asked: Instant, run: Run) -> Self {
-        Self { task, ttl, renewed: asked, run, bytes: 0, told: false }
+    pub(super) fn new((task, token): (i64, &str), ttl: Duration, asked: Instant, run: Run) -> Self {
+        let token = token.to_owned();
+        Self { task, token, ttl, renewed: asked, run, bytes: 0, told: false }
     }
 }
 
@@ -186,5 +189,22 @@ pub(super) struct Kept<'h> {
 impl Drop for Kept<'_> {
     fn drop(&mut self) {
         self.heart.lock().remove(&self.lease);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stop_of_an_earlier_grant_stops_nothing() {
+        let stop = |task: i64, token: &str| [Stop { task, token: token.to_owned() }];
+        let ttl = Duration::from_secs(1);
+        let mut pulse = Pulse::new((7, "2"), ttl, Instant::now(), Run::new(Vec::new()));
+        pulse.heed(&stop(7, "1"));
+        pulse.heed(&stop(8, "2"));
+        assert!(!pulse.told);
+        pulse.heed(&stop(7, "2"));
+        assert!(pulse.told);
     }
 }

@@ -82,7 +82,8 @@ fn carry_out(shift: &Shift, granted: &claim::Reply, asked: Instant) {
     for task in &granted.tasks {
         let run = Run::new(task.secrets.values().map(|value| value.reveal().to_owned()).collect());
         let ttl = Duration::from_secs(granted.ttl_s);
-        let kept = shift.heart.keep(&granted.lease, Pulse::new(task.task, ttl, asked, run.clone()));
+        let pulse = Pulse::new((task.task, &task.token), ttl, asked, run.clone());
+        let kept = shift.heart.keep(&granted.lease, pulse);
         if shift.is_closing() {
             run.reins.wish(Wish::GiveBack);
         }
