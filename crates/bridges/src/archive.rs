@@ -6,10 +6,11 @@
 //! here changes a repository, and nothing here decides: what is read becomes commands.
 //!
 //! Reading order: `repository` (what can be asked) · `program` (how programs are run) · `svn`,
-//! `git` · `working` (the same of a folder somebody works in) · `definitions` (from files to
-//! flows) · `watch` (who looks when).
+//! `git` (with `export`) · `working` (the same of a folder somebody works in) · `definitions`
+//! (from files to flows) · `watch` (who looks when).
 
 mod definitions;
+mod export;
 mod git;
 mod program;
 mod repository;

@@ -1,6 +1,5 @@
 //! git, by its plumbing: revisions are the first parents of one branch, counted from its first.
 
-use std::io;
 use std::path::{Path, PathBuf};
 
 use armarius_core::command::About;
@@ -9,28 +8,12 @@ use armarius_core::limits::{KEY_BYTES_MAX, MESSAGE_BYTES_MAX};
 use armarius_wire::flowfile::FILE_BYTES_MAX;
 
 use super::definitions::{self, FILES_MAX};
+use super::export;
 use super::program::{Said, run};
 use super::repository::{
     Change, Changes, Content, File, Limits, Place, Point, Repository, Seen, Stamp, Trouble,
     refuse_option, shorten,
 };
-
-/// What an export does not take from the repository's or a person's settings: files are as they
-/// were committed, and nothing is written but them.
-const EXPORTING: [&str; 12] = [
-    "-c",
-    "core.autocrlf=false",
-    "-c",
-    "core.symlinks=true",
-    "-c",
-    "core.fileMode=true",
-    "-c",
-    "core.sparseCheckout=false",
-    "-c",
-    "core.splitIndex=false",
-    "-c",
-    "core.attributesFile=/dev/null",
-];
 
 /// Branches that are named to somebody who wanted another.
 const BRANCHES_NAMED_MAX: usize = 20;
@@ -67,7 +50,7 @@ impl Git {
         Ok(Self { folder, remote, branch: place.branch.clone(), limits: limits.clone() })
     }
 
-    fn git(&self, arguments: &[&str]) -> Result<Said, Trouble> {
+    pub(super) fn git(&self, arguments: &[&str]) -> Result<Said, Trouble> {
         self.git_reading(arguments, self.limits.program_bytes_max)
     }
 
@@ -75,7 +58,7 @@ impl Git {
         self.git_with(None, arguments, bytes_max)
     }
 
-    fn git_with(
+    pub(super) fn git_with(
         &self,
         variable: Option<(&str, &Path)>,
         arguments: &[&str],
@@ -362,27 +345,8 @@ impl Repository for Git {
         Ok(files)
     }
 
-    /// Checked out by an index of its own rather than by `git archive`, which leaves out and
-    /// rewrites what attributes of the tree say.
     fn export(&self, at: &Point, into: &Path) -> Result<(), Trouble> {
-        let said = |error: io::Error| Trouble::Unreachable(format!("{}: {error}", into.display()));
-        std::fs::create_dir_all(into).map_err(said)?;
-        // Both are understood from the repository's folder.
-        let into = into.canonicalize().map_err(said)?;
-        let index = into.with_extension("index");
-        let tree = format!("--work-tree={}", into.display());
-        let checked_out = [
-            &["read-tree", "--no-sparse-checkout", "--end-of-options", &at.id][..],
-            &["checkout-index", "--all", "--quiet"],
-        ]
-        .into_iter()
-        .try_for_each(|verb| {
-            let words = [&[tree.as_str()], &EXPORTING[..], verb].concat();
-            let variable = Some(("GIT_INDEX_FILE", index.as_path()));
-            self.git_with(variable, &words, 1_024)?.or_trouble("git").map(drop)
-        });
-        drop(std::fs::remove_file(&index));
-        checked_out
+        export::export(self, at, into)
     }
 }
 

@@ -234,9 +234,9 @@ fn check_seen(lab: &Lab, wanted: &[(usize, Vec<&str>)]) {
     assert_eq!(told, wanted.last().unwrap().1);
 }
 
-/// A folder to work in gets all of it: what is meant for packed releases does not count.
+/// A folder to work in gets all of it, as it was committed.
 #[test]
-fn an_export_of_git_heeds_no_attributes_of_releases() {
+fn an_export_of_git_heeds_no_attributes() {
     let lab = Lab::new(ArchiveKind::Git);
     std::os::unix::fs::symlink("nowhere", lab.work().join("link")).unwrap();
     std::fs::write(lab.work().join("tool.sh"), "").unwrap();
@@ -244,9 +244,12 @@ fn an_export_of_git_heeds_no_attributes_of_releases() {
     lab.commit(
         "one",
         &[
-            (".gitattributes", Some("tests export-ignore\nversion export-subst\n")),
-            ("tests/a.txt", Some("a")),
-            ("version", Some("$Format:%H$\n")),
+            (
+                ".gitattributes",
+                Some("tests export-ignore\nversion export-subst ident\n*.txt text eol=crlf\n"),
+            ),
+            ("tests/a.txt", Some("a\n")),
+            ("version", Some("$Format:%H$ $Id$\n")),
         ],
     );
     for place in
@@ -258,7 +261,8 @@ fn an_export_of_git_heeds_no_attributes_of_releases() {
         let out = into.path().join("export");
         repository.export(&one, &out).unwrap();
         let read = |name: &str| std::fs::read_to_string(out.join(name)).unwrap_or_default();
-        assert_eq!((&*read("tests/a.txt"), &*read("version")), ("a", "$Format:%H$\n"), "{place}");
+        assert_eq!(read("tests/a.txt"), "a\n", "{place}");
+        assert_eq!(read("version"), "$Format:%H$ $Id$\n", "{place}");
         assert_eq!(text(&out.join("link").read_link().unwrap()), "nowhere", "{place}");
         let mode = std::fs::metadata(out.join("tool.sh")).unwrap().permissions().mode();
         assert_eq!(mode & 0o100, 0o100, "{place}");
