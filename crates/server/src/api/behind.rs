@@ -5,7 +5,7 @@ use armarius_core::ids::{CollectionId, QueueId, TaskId};
 use armarius_core::rows::{self, Body, Target};
 use armarius_core::task::State;
 use armarius_core::text::Name;
-use armarius_core::view::{Stop, View};
+use armarius_core::view::{Need, Stop, View};
 
 use crate::look::{Look, Lost};
 
@@ -19,10 +19,10 @@ pub(crate) fn of_archive(look: &mut Look<'_>, row: &rows::Archive) -> Result<Vec
     let queues = queues.filter(|queue| queue.collection == row.collection).filter(waits);
     let queues: Vec<QueueId> = queues.map(|queue| queue.id).collect();
     let found = look.ask_all(&queues, |view, queue| match oldest(view, *queue)? {
-        Some((revision, task)) => failed_before(view, task, revision),
-        None => Ok(None),
+        Some((revision, task)) => earlier(view, task, revision),
+        None => Ok(Earlier::None),
     })?;
-    let mut found: Vec<String> = found.into_iter().flatten().collect();
+    let mut found: Vec<String> = found.into_iter().filter_map(Earlier::failed).collect();
     found.sort_unstable();
     found.dedup();
     Ok(found)
@@ -32,10 +32,15 @@ pub(crate) fn of_archive(look: &mut Look<'_>, row: &rows::Archive) -> Result<Vec
 /// waits behind; empty when it waits for something else.
 pub(crate) fn of_tasks(look: &mut Look<'_>, waiting: &[(&Body, i64)]) -> Result<Vec<String>, Lost> {
     look.ask_all(waiting, |view, (body, revision)| {
+        // Only who waits for an earlier one that waits itself, and so on, stands in line.
+        match earlier(view, body.id, *revision)? {
+            Earlier::Failed(name) => return Ok(name),
+            Earlier::Waits => {}
+            Earlier::None => return Ok(String::new()),
+        }
         let Some(own) = view.queues.get(&body.queue)? else { return Ok(String::new()) };
         let Some(version) = view.versions.get(&body.version)? else { return Ok(String::new()) };
         let depends = version.def.step(&own.step).map(|step| step.depends.as_slice());
-        let mut in_line = vec![body.id];
         for depend in depends.unwrap_or_default() {
             let name = match &depend.on {
                 Reference::Prev => &own.step,
@@ -43,17 +48,35 @@ pub(crate) fn of_tasks(look: &mut Look<'_>, waiting: &[(&Body, i64)]) -> Result<
                 Reference::Task(_) => continue,
             };
             for queue in queues(view, own.collection, name) {
-                let first = oldest(view, queue)?.filter(|(earlier, _)| earlier < revision);
-                in_line.extend(first.map(|(_, task)| task));
-            }
-        }
-        for task in in_line.into_iter().rev() {
-            if let Some(failed) = failed_before(view, task, *revision)? {
-                return Ok(failed);
+                let Some((_, first)) = oldest(view, queue)?.filter(|(n, _)| n < revision) else {
+                    continue;
+                };
+                if let Earlier::Failed(name) = earlier(view, first, *revision)? {
+                    return Ok(name);
+                }
             }
         }
         Ok(String::new())
     })
+}
+
+/// What a task waits for in revisions before its own.
+enum Earlier {
+    /// A task that failed, as `NAME@REVISION`.
+    Failed(String),
+    /// A task that waits for something, too.
+    Waits,
+    /// Nothing of the kind.
+    None,
+}
+
+impl Earlier {
+    fn failed(self) -> Option<String> {
+        match self {
+            Self::Failed(name) => Some(name),
+            Self::Waits | Self::None => None,
+        }
+    }
 }
 
 /// The oldest task of a queue that is not settled, with its revision: whoever stands behind it
@@ -62,21 +85,40 @@ fn oldest(view: &View, queue: QueueId) -> Result<Option<(i64, TaskId)>, Stop> {
     Ok(view.instances.first(&queue, 1)?.next().map(|(key, ())| *key))
 }
 
-/// A failed task of a revision below that a task waits for.
-fn failed_before(view: &View, task: TaskId, below: i64) -> Result<Option<String>, Stop> {
-    for (target, _) in view.blockers.first(&task, BLOCKERS_MAX)?.take(BLOCKERS_MAX) {
-        let Target::Task(id) = target else { continue };
-        if view.tasks.get(id)?.is_none_or(|row| row.state != State::Failed) {
+/// What a task waits for in revisions below one.
+fn earlier(view: &View, task: TaskId, below: i64) -> Result<Earlier, Stop> {
+    let targets = view.blockers.first(&task, BLOCKERS_MAX)?.take(BLOCKERS_MAX);
+    let ids: Vec<TaskId> = targets
+        .filter_map(|(target, _)| match target {
+            Target::Task(id) => Some(*id),
+            Target::Absent(_) => None,
+        })
+        .collect();
+    // All of them in one question.
+    need(ids.iter().filter_map(|id| view.tasks.missing(id)))?;
+    need(ids.iter().filter_map(|id| view.bodies.missing(id)))?;
+    let mut found = Earlier::None;
+    for id in ids {
+        let (Some(row), Some(body)) = (view.tasks.get(&id)?, view.bodies.get(&id)?) else {
             continue;
-        }
-        let Some(body) = view.bodies.get(id)? else { continue };
+        };
         let revision = view.items.get(&body.item)?.and_then(|item| item.ordinal);
-        let step = view.queues.get(&body.queue)?.map(|queue| &queue.step);
-        if let (Some(revision), Some(step)) = (revision.filter(|n| *n < below), step) {
-            return Ok(Some(format!("{step}@{revision}")));
+        let Some(revision) = revision.filter(|n| *n < below) else { continue };
+        match row.state {
+            State::Failed => {
+                let step = view.queues.get(&body.queue)?.map(|queue| queue.step.to_string());
+                return Ok(Earlier::Failed(format!("{}@{revision}", step.unwrap_or_default())));
+            }
+            State::Waiting => found = Earlier::Waits,
+            State::Held | State::Ready | State::Leased | State::Done | State::Cancelled => {}
         }
     }
-    Ok(None)
+    Ok(found)
+}
+
+fn need(missing: impl Iterator<Item = Need>) -> Result<(), Stop> {
+    let needs: Vec<Need> = missing.collect();
+    if needs.is_empty() { Ok(()) } else { Err(Stop::Need(needs)) }
 }
 
 /// The queues of a step of that name, in whichever file of the archive it stands or stood.

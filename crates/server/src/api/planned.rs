@@ -22,6 +22,8 @@ use crate::look::{Look, Lost};
 
 /// What is read of one revision: the tasks that are shown, and the events their times come from.
 const LIMITS: HistoryLimits = HistoryLimits { tasks_max: 4_000, events_max: 20_000 };
+/// Who fires schedules: the server itself.
+const SCHEDULER: &str = "armarius";
 /// Revisions that are read in one go.
 const TOGETHER_MAX: usize = 25;
 
@@ -212,7 +214,7 @@ fn remarks(verdict: &str, detail: &Value) -> Vec<String> {
 }
 
 /// How a revision stands: like the work its commit gave. What came later, by hand, by a calendar or
-/// by a robot, ends for itself. Tasks are given newest first, the `COMMIT` last.
+/// by a robot, ends for itself. Tasks are given newest first.
 fn state<'r>(revision: &'r Revision, tasks: &[(Body, Row)]) -> &'r str {
     match revision.state.as_str() {
         "" => return "awaited",
@@ -221,9 +223,14 @@ fn state<'r>(revision: &'r Revision, tasks: &[(Body, Row)]) -> &'r str {
     }
     let told = tasks.iter().rev().zip(&revision.tasks);
     let given = told.filter(|(_, task)| task.trigger == "commit").map(|((_, row), _)| row);
-    let given: Vec<&Row> = given.collect();
+    let mut given: Vec<&Row> = given.collect();
+    if given.is_empty() {
+        // So much was started on it later that the limit left out what its commit gave.
+        given.extend(tasks.iter().map(|(_, row)| row));
+    }
     let any = |stand: fn(&Row) -> bool| given.iter().any(|row| stand(row));
-    let commit = tasks.last().map(|(_, row)| row.state);
+    let commit = tasks.iter().rev().zip(&revision.tasks).find(|(_, task)| task.name == COMMIT);
+    let commit = commit.map(|((_, row), _)| row.state);
     if commit == Some(Stand::Waiting) {
         "waiting"
     } else if any(|row| matches!(row.state, Stand::Ready | Stand::Leased | Stand::Held)) {
@@ -302,7 +309,8 @@ impl<'e> Occasions<'e> {
 
     fn tell(&self, body: &Body, task: &mut Task) {
         let given: Value = serde_json::from_str(&body.payload).unwrap_or_default();
-        if let Some(slot) = given["slot_us"].as_i64() {
+        let maker = self.makers.get(&body.id).map(ToString::to_string).unwrap_or_default();
+        if let Some(slot) = given["slot_us"].as_i64().filter(|_| maker == SCHEDULER) {
             "schedule".clone_into(&mut task.trigger);
             task.slot = time::text(Time(slot));
         } else if !body.fingerprint.is_empty() {
@@ -311,8 +319,7 @@ impl<'e> Occasions<'e> {
             "commit".clone_into(&mut task.trigger);
         } else {
             "manual".clone_into(&mut task.trigger);
-            task.started_by =
-                self.makers.get(&body.id).map(ToString::to_string).unwrap_or_default();
+            task.started_by = maker;
             task.params = raw(&body.payload);
         }
     }

@@ -137,6 +137,22 @@ async fn who_waits_behind_a_failed_task_of_an_earlier_revision_says_so() {
     assert_eq!(list["entries"][0]["behind"], serde_json::Value::Null, "{list}");
 }
 
+/// Who looks back no further than to one that runs does not wait behind what failed before that.
+#[tokio::test]
+async fn a_line_that_was_broken_off_is_no_line() {
+    let lab = Lab::new();
+    plan(&lab, "books", 1, "book");
+    fail(&lab, "index").await;
+    plan(&lab, "books", 2, "book");
+    let mut alone = flow("book");
+    alone.tasks[0].depends.clear();
+    planned(&lab, "books", 3, "a", Definitions::Flows(vec![alone]));
+    plan(&lab, "books", 4, "book");
+    assert_eq!(told(&lab, 2, "index").await["behind"], "index@1");
+    assert_eq!(told(&lab, 3, "index").await["state"], "ready");
+    assert_eq!(told(&lab, 4, "index").await["behind"], serde_json::Value::Null);
+}
+
 #[tokio::test]
 async fn the_log_tells_why_there_is_a_task() {
     let lab = Lab::new();
@@ -148,7 +164,7 @@ async fn the_log_tells_why_there_is_a_task() {
     plan(&lab, "books", 2, "book");
     assert_eq!(told(&lab, 2, "COMMIT").await["trigger"], "commit");
     let archive = Name::new("books").unwrap();
-    let payload = "{\"why\":\"again\"}".into();
+    let payload = "{\"why\":\"again\",\"slot_us\":5}".into();
     let start = StartFlow { archive, revision: 1, flow: flow("book"), payload };
     lab.tell(Command::StartFlow(Box::new(start)));
     let again = told(&lab, 1, "index").await;
