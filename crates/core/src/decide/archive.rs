@@ -108,7 +108,8 @@ fn fresh(home: CollectionId, put: &PutArchive, now: Time) -> Archive {
 fn changed(old: &Archive, put: &PutArchive, now: Time) -> Result<Archive, Refusal> {
     let same = old.kind == put.kind && old.branch == put.branch && old.first == put.first;
     if !same && !old.has_planned() && old.noticed < old.first {
-        return Ok(fresh(old.collection, put, now));
+        let depth_max = put.depth_max.unwrap_or(old.depth_max);
+        return Ok(Archive { depth_max, ..fresh(old.collection, put, now) });
     }
     if !same {
         return Err(Refusal::new(

@@ -548,7 +548,8 @@ impl Desk<'_> {
     /// The COMMIT of the revision that an item stands for; none for any other item.
     pub(super) fn commit_at(&self, item: ItemId) -> Rule<Option<TaskId>> {
         let of = self.item(item)?;
-        if of.kind.as_str() != KIND {
+        // Somebody may have put an item of that kind before there was an archive.
+        if of.kind.as_str() != KIND || of.ordinal.is_none() {
             return Ok(None);
         }
         match self.view.archives.get(&of.collection)? {
