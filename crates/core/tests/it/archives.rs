@@ -237,6 +237,9 @@ fn an_archive_that_never_planned_anything_may_become_another() {
         unwatch
         archive first=2 -> no: already-exists",
     );
+    // What was said once and not now stays.
+    let lab = check("archive first=50 depth-max=3\narchive first=60");
+    assert_eq!((lab.archive_row().first, lab.archive_row().depth_max), (60, 3));
 }
 
 #[test]
