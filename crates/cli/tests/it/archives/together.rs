@@ -20,6 +20,8 @@ use crate::lab::{Lab, Running};
 
 /// How long nothing may change.
 const STILL_MAX: Duration = Duration::from_secs(60);
+/// After this long somebody looks whether anything failed.
+const QUIET: Duration = Duration::from_secs(5);
 
 /// How much is tried.
 struct Size {
@@ -233,9 +235,23 @@ fn reach(lab: &Lab, wanted: i64) {
         }
         if planned > seen {
             (seen, since) = (planned, Instant::now());
+        } else if since.elapsed() > QUIET {
+            retry_poison(lab);
         }
         assert!(since.elapsed() < STILL_MAX, "{wanted} is not reached: {}", picture(lab));
         std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+/// A task that lost three workers counts as poison, and several kills may follow each other
+/// closely: then somebody looks at it, and has it tried again.
+fn retry_poison(lab: &Lab) {
+    let failed = lab.json(&["task", "list", "--state", "failed"]);
+    for task in failed["entries"].as_array().into_iter().flatten() {
+        if task["cause"] == "poison" {
+            eprintln!("{} lost too many workers and is tried again", task["address"]);
+            lab.ok(&["task", "retry", &task["task"].to_string()]);
+        }
     }
 }
 
@@ -255,6 +271,10 @@ fn picture(lab: &Lab) -> String {
 fn all_are_indexed(lab: &Lab, last: i64, index: &Path) {
     for number in 1..=last {
         lab.until(&format!("revision {number} is indexed"), || {
+            let shown = state(lab, number, "indexing");
+            if shown == "failed" {
+                retry_poison(lab);
+            }
             let shown = state(lab, number, "indexing");
             let item = format!("books/revision/{number}");
             assert_ne!(shown, "failed", "{}", lab.ok(&["item", "events", &item, "--json"]));
